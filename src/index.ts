@@ -36,7 +36,15 @@ export {
   type TaskOptions,
 } from './library/queue.ts'
 export { listRuns, readEvents, readRun, resume, type ResumeOptions } from './library/records.ts'
-export { parseDSL, type Chain, type ChainStep, type Substituted } from './library/steps.ts'
+export {
+  parseChain,
+  parseDSL,
+  type Chain,
+  type ChainGroup,
+  type ChainItem,
+  type ChainStep,
+  type Substituted,
+} from './library/steps.ts'
 export type { AgentConfig, ChainConfig, ChainsConfig } from './chain/parse/chains-schema.ts'
 export { isDirectSpawnAgent, MODE_AWARENESS_PREFIX } from './chain/prompts/system-prompt.ts'
 

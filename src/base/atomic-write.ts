@@ -37,7 +37,7 @@ export function writeNewFile(
   content: string | Uint8Array,
   options: WriteOptions,
 ): void {
-  // Never writable by others, whatever the umask is.
+  // Never writable by others, regardless of the umask.
   const fd = openSync(path, 'wx', 0o664)
   try {
     writeFileSync(fd, content)
@@ -68,7 +68,7 @@ export function writeFileAtomic(
   }
 }
 
-/** Moves a file, also to another disk or mount. */
+/** Moves a file, even to another disk or mount. */
 export function moveFile(from: string, to: string): void {
   try {
     renameSync(from, to)

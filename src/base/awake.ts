@@ -50,7 +50,7 @@ export class AwakeClock {
 
 let clock: AwakeClock | undefined
 
-function ticking(): AwakeClock {
+function sharedClock(): AwakeClock {
   if (clock !== undefined) return clock
   const made = new AwakeClock()
   setInterval(() => made.ms(), TICK_MS).unref()
@@ -59,12 +59,12 @@ function ticking(): AwakeClock {
 
 /** A clock for durations and time limits that pauses while this process is not running. */
 export function awakeMs(): number {
-  return ticking().ms()
+  return sharedClock().ms()
 }
 
 /** How far the wall clock has moved because this process did not run or because the clock was set. */
 export function skippedMs(): number {
-  return ticking().skippedMs()
+  return sharedClock().skippedMs()
 }
 
 /** A wall clock time, corrected by `skippedMs`. */

@@ -35,7 +35,7 @@ describe('parseDuration', () => {
     '2h!',
   ])('refuses %j', (text) => {
     expect(() => parseDuration(text, '--lease')).toThrow(
-      new UserError(`--lease is '${text}', expected a time.`),
+      new UserError(`--lease is '${text}', expected a duration.`),
     )
   })
 })

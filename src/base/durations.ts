@@ -16,8 +16,8 @@ export function parseDuration(text: string, where: string): number {
   const isWhole = parts.map(([all]) => all).join('') === text.trim()
   if (parts.length === 0 || !isWhole) {
     throw new UserError(
-      `${where} is '${text}', expected a time.`,
-      'Write e.g. 90s, 30m, 2h or 1h30m.',
+      `${where} is '${text}', expected a duration.`,
+      'For example: 90s, 30m, 2h or 1h30m.',
     )
   }
   const sum = parts.reduce((total, [, number, unit]) => total + Number(number) * UNITS[unit!]!, 0)

@@ -28,7 +28,7 @@ test('a broken link is not read', () => {
   expect(readTextFile(join(folder, 'dangling'), LIMIT)).toEqual({ kind: 'missing' })
   expect(readTextFile(join(folder, 'circle'), LIMIT)).toEqual({
     kind: 'unusable',
-    problem: 'is part of a loop of symbolic links',
+    problem: 'is in a symbolic link loop',
   })
 })
 
@@ -45,7 +45,7 @@ test('a file that is not readable text says why', () => {
   }
   expect(problem('latin1.txt')).toBe('is not UTF-8 text')
   expect(problem('cut.txt')).toBe('is not UTF-8 text')
-  expect(problem('long.txt')).toBe('is 1001 bytes long, the limit is 1000 bytes')
+  expect(problem('long.txt')).toBe('is 1001 bytes, over the limit of 1000 bytes')
   expect(problem('below')).toBe('is a directory, expected a file')
   expect(problem('x'.repeat(300))).toStartWith('cannot be opened: ENAMETOOLONG')
 })
@@ -66,7 +66,7 @@ test('a huge file is refused by its size, without being read', () => {
   truncateSync(join(folder, 'huge'), 3 * 1024 ** 3)
   expect(readTextFile(join(folder, 'huge'), 16 * 1024 ** 2)).toEqual({
     kind: 'unusable',
-    problem: 'is 3072 MiB long, the limit is 16 MiB',
+    problem: 'is 3072 MiB, over the limit of 16 MiB',
   })
 })
 

@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { errorCode, errorText } from './errors.ts'
 
-/** What is at a path; undefined if it cannot be reached, for whatever reason. */
+/** What is at a path; undefined if it cannot be reached for any reason. */
 export function statOf(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false })
@@ -62,7 +62,7 @@ export function readTextFile(path: string, limitBytes: number): TextFile {
     if (!stat.isFile()) return unusable('is not a regular file')
     if (stat.size > limitBytes) {
       const [size, limit] = formatSizes(stat.size, limitBytes)
-      return unusable(`is ${size} long, the limit is ${limit}`)
+      return unusable(`is ${size}, over the limit of ${limit}`)
     }
     return { kind: 'text', text: decoder.decode(readUpTo(fd, stat.size)) }
   } catch (error) {
@@ -84,7 +84,7 @@ export function explainOpening(error: unknown, path: string): WithoutText {
   // Without access to the folder, we cannot know whether the file exists.
   if (code === 'EACCES' && statOf(path) === undefined) return { kind: 'missing' }
   if (code === 'EACCES' || code === 'EPERM') return unusable('is not readable by this user')
-  if (code === 'ELOOP') return unusable('is part of a loop of symbolic links')
+  if (code === 'ELOOP') return unusable('is in a symbolic link loop')
   return unusable(`cannot be opened: ${errorText(error)}`)
 }
 
@@ -123,7 +123,7 @@ export function formatBytes(bytes: number): string {
 }
 
 /** The names in a folder; none if it cannot be read. */
-export function listIfThere(folder: string): string[] {
+export function listNames(folder: string): string[] {
   try {
     return readdirSync(folder)
   } catch {

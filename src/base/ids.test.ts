@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
-import { makeRunId, randomLetters } from './ids.ts'
+import { makeRunId, makeRunIdAfter, randomLetters } from './ids.ts'
 
 test('random letters are as many as asked for, and none that is easily confused', () => {
   expect(randomLetters(0)).toBe('')
@@ -21,4 +21,18 @@ test('run ids sort by time', () => {
   fc.assert(
     fc.property(time, laterBy, (at, by) => makeRunId(new Date(at)) < makeRunId(new Date(at + by))),
   )
+})
+
+test('a run id sorts after that of the run before, whatever the clock says', () => {
+  const time = fc.integer({ min: 0, max: 4_000_000_000_000 })
+  fc.assert(
+    fc.property(time, time, (before, now) => {
+      const earlier = makeRunId(new Date(before))
+      const id = makeRunIdAfter(earlier, new Date(now))
+      expect(id > earlier).toBe(true)
+      if (now > before + 2) expect(id.slice(0, 17)).toBe(makeRunId(new Date(now)).slice(0, 17))
+    }),
+  )
+  for (const name of [undefined, 'zzz', '99999999-999999-zz'])
+    expect(makeRunIdAfter(name, new Date(0))).toStartWith('19700101-000000-')
 })

@@ -17,3 +17,16 @@ export function makeRunId(now: Date): string {
   const [high, low] = [Math.floor(part / LETTERS.length), part % LETTERS.length]
   return `${day}-${time}-${LETTERS[high]}${LETTERS[low]}${randomLetters(4)}`
 }
+
+/** An id that sorts after another one, even if the clock was set back in between. */
+export function makeRunIdAfter(earlier: string | undefined, now: Date): string {
+  const id = makeRunId(now)
+  if (earlier === undefined || id > earlier) return id
+  const time = timeOf(earlier)
+  return Number.isNaN(time) ? id : makeRunId(new Date(time + 1000))
+}
+
+/** The second in a run id, or NaN. */
+function timeOf(id: string): number {
+  return Date.parse(id.replace(/^(.{4})(..)(..)-(..)(..)(..)-.*$/, '$1-$2-$3T$4:$5:$6Z'))
+}

@@ -21,6 +21,11 @@ export function isTooDeep(value: unknown): boolean {
   return false
 }
 
+/** Whether a value is an object with keys: not null, not a list. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return isNested(value) && !Array.isArray(value)
+}
+
 function isNested(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }

@@ -43,6 +43,7 @@ const SYNTAX: Partial<Record<ReturnType<typeof printParseErrorCode>, string>> = 
 }
 
 type Schema = z.ZodMiniType
+type ExplainKey = (key: string, path: readonly (string | number)[]) => string | undefined
 type Suggest = (key: string | number | undefined, value: unknown) => string
 
 /** The expected content of a file. The `error` of a schema completes "expected …" in messages. */
@@ -52,6 +53,8 @@ interface Format<S extends Schema> {
   readonly emptyHint: string
   /** The tail of a message about a wrong value, e.g. `, did you mean 'x'?` */
   readonly suggest?: Suggest
+  /** The tail of a message about an unknown key that is known in another place. */
+  readonly explainKey?: ExplainKey
 }
 
 /** Reads JSON with comments and trailing commas. `file` is its name in messages. */
@@ -81,7 +84,7 @@ function check<S extends Schema>(text: string, where: Locator, format: Format<S>
   const schema = format.schemaOf(value)
   const checked = schema.safeParse(value, { jitless: true })
   const issues = (checked.error?.issues ?? []).flatMap((issue) =>
-    schemaFindings(issue, root, text, schema, format.suggest),
+    schemaFindings(issue, root, text, schema, format),
   )
   // The value has only the last of two equal keys, so a problem in it could be located wrongly.
   const isAmbiguous = (path: string) => keys.some((key) => isWithin(path, key.path))
@@ -131,7 +134,10 @@ function schemaFindings(
   root: Node,
   text: string,
   schema: Schema,
-  suggest: Suggest = () => '',
+  {
+    suggest = () => '',
+    explainKey = () => undefined,
+  }: Pick<Format<Schema>, 'suggest' | 'explainKey'>,
 ): Finding[] {
   const keys = issue.path.map((key) => (typeof key === 'symbol' ? String(key) : key))
   const path = renderPath(keys)
@@ -139,7 +145,8 @@ function schemaFindings(
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => {
       const known = knownKeys(schema, keys)
-      const suggestion = didYouMean(key, known) || `; known: ${known.join(', ')}`
+      const suggestion =
+        explainKey(key, keys) ?? (didYouMean(key, known) || `; known: ${known.join(', ')}`)
       const place = renderPath([...keys, key])
       return { path: place, offset: keyOffset(node, key), text: `${place} is unknown${suggestion}` }
     })
@@ -197,7 +204,7 @@ function isWithin(path: string, other: string): boolean {
 }
 
 function nameProblem(name: string): string | undefined {
-  if (name === '__proto__') return 'cannot be a name'
+  if (name === '__proto__') return 'is not a valid name'
   if (name.trim() === '') return 'has an empty name'
   return /\p{Cc}/u.test(name) ? 'has control characters in its name' : undefined
 }

@@ -46,16 +46,16 @@ export function openInside(path: string, places: Places): Opened {
 }
 
 /**
- * The real path, also of a file that does not exist yet; undefined if it is outside. The caller does not
+ * The real path, even of a file that does not exist yet; undefined if it is outside. The caller does not
  * learn whether something outside exists.
  */
 export function pathInside(path: string, places: Places): string | undefined {
-  const real = whereTo(resolve(places.cwd, path))
+  const real = resolveTarget(resolve(places.cwd, path))
   return isInside(real, realPlaces(places)) ? real : undefined
 }
 
 export function realPlaces({ cwd, roots = [] }: Places): readonly string[] {
-  return ['', ...roots].map((place) => whereTo(resolve(cwd, place)))
+  return ['', ...roots].map((place) => resolveTarget(resolve(cwd, place)))
 }
 
 function isInside(path: string, places: readonly string[]): boolean {
@@ -115,7 +115,7 @@ export function withFileIn<Result>(
   try {
     if (top !== undefined && fstatSync(top).nlink === 0) throw new Error(`${root} was deleted`)
     const fd = top === undefined ? undefined : openFolder(through, { cwd: root }, 0o700)
-    if (fd === undefined) throw new Error(`a symbolic link leads out of ${root}: ${folder}`)
+    if (fd === undefined) throw new Error(`a symbolic link points outside ${root}: ${folder}`)
     try {
       return work(join(throughOpened(fd, folder), basename(name)))
     } finally {
@@ -184,13 +184,13 @@ export function pathOfOpened(fd: number, path: string): string {
 
 const MOST_LINKS = 40
 
-function whereTo(path: string, links = MOST_LINKS): string {
+function resolveTarget(path: string, links = MOST_LINKS): string {
   const real = realPathOf(path)
   const parent = dirname(path)
   if (real !== undefined || parent === path) return real ?? path
-  const here = join(whereTo(parent, links), basename(path))
+  const here = join(resolveTarget(parent, links), basename(path))
   const target = links > 0 ? linkAt(here) : undefined
-  return target === undefined ? here : whereTo(resolve(dirname(here), target), links - 1)
+  return target === undefined ? here : resolveTarget(resolve(dirname(here), target), links - 1)
 }
 
 function linkAt(path: string): string | undefined {

@@ -35,7 +35,7 @@ function closeToOthers(path: string): void {
 
 const { O_WRONLY, O_CREAT, O_NOFOLLOW } = constants
 
-/** Makes git ignore a folder, also after an agent deleted its `.gitignore`; safe for many processes at once. */
+/** Makes git ignore a folder, even after an agent deleted its `.gitignore`; safe for many processes at once. */
 export function keepOutOfGit(folder: string): void {
   const path = join(folder, '.gitignore')
   const stat = lstatOf(path)

@@ -1,6 +1,7 @@
 import { dirname, join } from 'node:path'
 import { realPathOf, statOf } from './files.ts'
 import { holdsRepository } from './repository.ts'
+import type { Environment } from './environment.ts'
 
 /** The folder that a command works on. */
 export interface FoundProject {
@@ -11,8 +12,6 @@ export interface FoundProject {
   /** A parent project that is ignored because it belongs to another user. */
   readonly foreign?: string
 }
-
-type Environment = Readonly<Record<string, string | undefined>>
 
 /** Any of these makes a folder a project; a folder `forge` alone may be ordinary source code. */
 const MARKS = ['forge/orch', 'forge/tasks', 'forge/chains.json']

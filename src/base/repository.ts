@@ -54,10 +54,14 @@ function isSame(one: string, other: string): boolean {
   return path !== undefined && path === realPathOf(other)
 }
 
-/** The content of a file, or an empty text if it cannot be read. */
+/** Much more than our own files and those of git, unlike a sparse file from an archive. */
+const MOST_BYTES = 256 * 1024 * 1024
+
+/** The content of a file, or an empty text if it cannot be read or is too large. */
 export function readOrEmpty(path: string): string {
   try {
-    return statOf(path)?.isFile() === true ? readFileSync(path, 'utf8') : ''
+    const stat = statOf(path)
+    return stat?.isFile() === true && stat.size <= MOST_BYTES ? readFileSync(path, 'utf8') : ''
   } catch {
     return ''
   }
@@ -65,4 +69,14 @@ export function readOrEmpty(path: string): string {
 
 export function isInRepository(folder: string): boolean {
   return repositoryTop(folder) !== undefined
+}
+
+/** Whether a folder is inside a repository without a working tree. */
+export function isBareRepository(folder: string): boolean {
+  if (isInRepository(folder)) return false
+  const isOne = ['HEAD', 'objects', 'refs'].every(
+    (name) => statOf(join(folder, name)) !== undefined,
+  )
+  const parent = dirname(folder)
+  return isOne || (parent !== folder && isBareRepository(parent))
 }

@@ -1,6 +1,11 @@
 // Texts are cut before secrets are masked, and half a secret would not be recognised. Secrets contain
 // no spaces, so only whole words are kept.
 
+/** A text in one line, with single spaces. */
+export function oneLine(text: string): string {
+  return text.trim().replaceAll(/\s+/g, ' ')
+}
+
 /** At most `length` characters of a text, cut after a word. */
 export function shorten(text: string, length: number): string {
   if (text.length <= length) return text

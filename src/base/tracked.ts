@@ -1,15 +1,18 @@
 import { realpathSync } from 'node:fs'
 import { basename, dirname, join, relative, sep } from 'node:path'
 import { lstatOf } from './files.ts'
-import { findGit, SAFE_GIT, WITHOUT_FETCHING } from './git.ts'
+import { findGit, SAFE_GIT, withoutGitPlaces, WITHOUT_FETCHING } from './git.ts'
 import { repositoryTop } from './repository.ts'
-
-type Environment = Readonly<Record<string, string | undefined>>
+import type { Environment } from './environment.ts'
 
 const OPTIONS = [...SAFE_GIT, '-c', 'core.quotePath=false', '--literal-pathspecs']
 
-/** The output of a read-only git command; undefined if it fails or git is not installed. */
-export function askGit(cwd: string, args: readonly string[], env: Environment): string | undefined {
+/** The output of a read-only git command in the repository of `cwd`; undefined if it fails or git is not installed. */
+export function askGitSync(
+  cwd: string,
+  args: readonly string[],
+  env: Environment,
+): string | undefined {
   const git = findGit(env['PATH'])
   if (git === undefined) return undefined
   const [command = '', ...rest] = args
@@ -17,7 +20,7 @@ export function askGit(cwd: string, args: readonly string[], env: Environment): 
   try {
     const { exitCode, stdout } = Bun.spawnSync([git, ...OPTIONS, command, ...safe, ...rest], {
       cwd,
-      env: { ...env, ...WITHOUT_FETCHING },
+      env: { ...withoutGitPlaces(env), ...WITHOUT_FETCHING },
       stdin: 'ignore',
       stderr: 'ignore',
       timeout: 10_000,
@@ -34,7 +37,9 @@ export function isTracked(path: string, env: Environment): boolean {
   // Run at the top, so that git does not take a folder below it for a repository.
   const top = repositoryTop(folder)
   if (top === undefined) return true
-  return askGit(top, ['ls-files', '--', relative(top, join(folder, basename(path)))], env) !== ''
+  return (
+    askGitSync(top, ['ls-files', '--', relative(top, join(folder, basename(path)))], env) !== ''
+  )
 }
 
 /**

@@ -7,8 +7,8 @@ const FLAGS = 'flags:'
 
 /**
  * Whether stdout was closed when the program started. The runtime then opens /dev/null in its place,
- * which can be told from an inherited one by its flags. On other systems than Linux, stdout is
- * assumed to be open.
+ * which its flags distinguish from an inherited one. On systems other than Linux, stdout is assumed
+ * to be open.
  */
 export function isStdoutClosed(): boolean {
   try {

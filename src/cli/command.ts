@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import { UserError } from '../base/errors.ts'
 import { nearest } from '../base/nearest.ts'
 import { doubleQuote, shellWord } from '../base/shell-quote.ts'
+import { own } from '../base/objects.ts'
 
 /** A flag, or, with a `value`, an option that takes one. */
 interface Option {
@@ -103,7 +104,7 @@ export function parseInput(args: readonly string[], command: Command): Input {
   }
 }
 
-/** The words of a command were taken for arguments of ours. */
+/** The error for a command of the user without `--` before it. */
 function commandBeforeDashes(args: readonly string[], at: number, { usage }: Command): UsageError {
   const [name] = usage[0]!.split(' <', 1)
   const words = args.toSpliced(at, 0, '--').map((word) => (word === '--' ? word : shellWord(word)))
@@ -113,18 +114,24 @@ function commandBeforeDashes(args: readonly string[], at: number, { usage }: Com
   )
 }
 
-function readTokens(args: readonly string[], options: Options) {
+/** Accepts unknown options; `-p=text` means the same as `--prompt=text`. */
+export function readTokens(args: readonly string[], options: Options) {
   const config = Object.entries(options).map(([name, { short, value }]) => {
     const type = value === undefined ? ('boolean' as const) : ('string' as const)
     return [name, short === undefined ? { type } : { type, short }] as const
   })
-  return parseArgs({
+  const { tokens } = parseArgs({
     // An arrow, or a chain that begins with one, looks like a group of one-letter options.
     args: args.map((word) => (/^-+>/.test(word) ? 'a' : word)),
     options: Object.fromEntries(config),
     strict: false,
     tokens: true,
-  }).tokens
+  })
+  return tokens.map((token) =>
+    token.kind === 'option' && token.inlineValue === true && !token.rawName.startsWith('--')
+      ? { ...token, value: token.value.replace(/^=/, '') }
+      : token,
+  )
 }
 
 /** Whether --json was passed, even if the other arguments are invalid. */
@@ -149,7 +156,7 @@ function findUnquoted(args: readonly string[], tokens: readonly Token[], options
     const { kind, index } = token
     if (kind === 'option-terminator') return undefined
     if (kind === 'positional' || token.value === undefined || /\s/.test(token.value)) continue
-    const option = Object.hasOwn(options, token.name) ? options[token.name]! : undefined
+    const option = own(options, token.name)
     const what = QUOTABLE[option?.value ?? '']
     if (option === undefined || what === undefined) continue
     const from = index + (token.inlineValue ? 1 : 2)
@@ -177,7 +184,7 @@ function readOption(
   guesses: Command['guesses'],
   quoteHint: string | undefined,
 ): string | undefined {
-  const option = Object.hasOwn(options, name) ? options[name]! : undefined
+  const option = own(options, name)
   if (option === undefined) throw unknownOption(name, rawName, options, guesses, quoteHint)
   if (option.value === undefined) {
     if (value === undefined) return undefined
@@ -210,7 +217,8 @@ function unknownOption(
     return new UnknownOption(name, `${message}.`, quoteHint)
   if (Object.hasOwn(guesses, name)) return new UnknownOption(name, `${message}.`, guesses[name])
   const known = Object.keys(options).map((each) => `--${each}`)
-  const close = nearest(rawName, known)
+  const longer = known.filter((each) => rawName.length > 3 && each.startsWith(rawName))
+  const close = nearest(rawName, known) ?? (longer.length === 1 ? longer[0] : undefined)
   if (close !== undefined) return new UnknownOption(name, `${message}, did you mean ${close}?`)
   return quoteHint === undefined
     ? new UnknownOption(name, message, `Known options: ${known.join(', ')}.`)

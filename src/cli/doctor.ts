@@ -1,11 +1,12 @@
 import { constants } from 'node:os'
 import type { Check } from '../host/doctor/check.ts'
 import { examineMachine } from '../host/doctor/doctor.ts'
-import { endAsked } from '../host/doctor/program.ts'
+import { killStarted } from '../host/doctor/program.ts'
 import { checkTerminal } from '../host/doctor/surroundings.ts'
 import { isIgnored } from '../host/stop-switch.ts'
 import { wrapLine } from '../views/terminal/columns.ts'
 import type { Input } from './command.ts'
+import { printResult } from './print.ts'
 import { configPath, projectOf } from './front-end.ts'
 
 /** The command `doctor`: exit code 1 if something would prevent a run. */
@@ -14,7 +15,7 @@ export async function runDoctor(input: Input): Promise<number> {
   const terminal = checkTerminal(process.stdout, process.env, isIgnored('SIGHUP'))
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.once(signal, () => {
-      endAsked()
+      killStarted()
       process.exit(128 + constants.signals[signal])
     })
   }
@@ -22,8 +23,8 @@ export async function runDoctor(input: Input): Promise<number> {
   const found = await examineMachine(project, configPath(input, project), process.env)
   const checks = [...found, terminal]
   const problems = checks.filter(({ state }) => state === 'problem').length
-  if (input.flag('json')) console.log(JSON.stringify({ ok: problems === 0, checks }))
-  else console.log([...checks.flatMap(renderCheck), '', summary(checks)].join('\n'))
+  const lines = [...checks.flatMap(renderCheck), '', summary(checks)]
+  printResult(input, { ok: problems === 0, checks }, lines.join('\n'))
   return problems === 0 ? 0 : 1
 }
 

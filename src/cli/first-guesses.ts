@@ -1,3 +1,4 @@
+import { own } from '../base/objects.ts'
 /** Words that people try first, and what to type instead; `…` takes the words that follow. */
 const COMMANDS = byWord({
   chain: 'forkhestra --chain …',
@@ -17,10 +18,11 @@ const COMMANDS = byWord({
 })
 
 /** The command that is probably meant by a first word that is neither a command nor an agent. */
-export function guessCommand(word: string, more: readonly string[] = []): string | undefined {
+export function guessFirstWord(word: string, more: readonly string[] = []): string | undefined {
   const name = word.toLowerCase()
-  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
-  return command?.replace('…', more.join(' ')).trim()
+  const command = own(COMMANDS, name)
+  const text = command?.replace('…', more.join(' ')).trim()
+  return text === 'forkhestra' ? 'forkhestra --chain NAME' : text
 }
 
 /** Options that people expect of a run, by name without dashes, and what to type instead. */
@@ -30,12 +32,16 @@ export const RUN_GUESSES = byWord({
   'model max-turns allowed-tools disallowed-tools system-prompt mcp-config permission-mode':
     'Set it for the agent in forge/orch/chains.json: "agents": { "NAME": { … } }. See: docs/reference/configuration.md',
   m: 'Pass the prompt with -p "…". The model is set for the agent in forge/orch/chains.json: "model": "opus"',
-  'continue c': 'To continue a run: forkhestra resume',
+  continue: 'To continue a run: forkhestra resume',
+  c: 'To run a chain: --chain NAME. To continue a run: forkhestra resume',
   task: 'To work on one task: forkhestra forge-task-worker -- --task TASK-001',
   'message text': 'Pass the prompt with -p "…"',
   file: 'Pass a prompt file with --prompt-file',
   'max-budget budget max-cost-usd': 'The limit in dollars is --max-cost',
   'dry simulate preview plan': 'To see what would run: --dry-run',
+  'parallel jobs j concurrency':
+    'To run an agent several times in parallel: --copies 4. Limit of agents at once: --max-parallel',
+  'isolation isolate': 'To run the chain in a worktree of its own: --worktree',
   agent: 'Name the agent without an option: forkhestra builder:5',
   'debug trace': 'For all details: --verbose',
   'quiet silent q':

@@ -25,7 +25,7 @@ const COMMAND: Command = {
 }
 
 test('the help shows examples first, and every option', () => {
-  expect(renderHelp('do', COMMAND)).toBe(`Do something.
+  expect(renderHelp(COMMAND, 'forkhestra')).toBe(`Do something.
 
 Examples:
   forkhestra do       the usual
@@ -44,7 +44,7 @@ More: forkhestra --help`)
 })
 
 test('the main help does not refer to itself', () => {
-  expect(renderHelp('', COMMAND)).not.toContain('More:')
+  expect(renderHelp(COMMAND)).not.toContain('More:')
 })
 
 test('a long left side pushes its text to the next line', () => {
@@ -58,8 +58,8 @@ test('a long left side pushes its text to the next line', () => {
   expect(columns([])).toEqual([])
 })
 
-test.each(COMMANDS)('the help of %s fits a screen of 100 columns', (name, command) => {
-  for (const line of renderHelp(name, command).split('\n')) {
+test.each(COMMANDS)('the help of %s fits a screen of 100 columns', (_, command) => {
+  for (const line of renderHelp(command).split('\n')) {
     expect(Bun.stringWidth(line)).toBeLessThanOrEqual(100)
   }
 })
@@ -80,9 +80,9 @@ test('no two options of a command share a letter, and none takes that of the hel
 test('every command of the contract exists or is reserved, and none is both', () => {
   const contract =
     'run init list validate doctor completions fake-model ' +
-    'runs show logs cost clean stop resume retry-now ' +
+    'runs show logs cost clean worktrees stop resume retry-now ' +
     'prompt push run-queue check receive send queue inbox cancel chat mcp tasks help version status ' +
-    'ui watch worker workers worktrees store upgrade uninstall'
+    'ui watch worker workers store upgrade uninstall'
   const names = [...COMMAND_NAMES, ...FORKHESTRA.reserved!]
   expect(names.toSorted()).toEqual(contract.split(' ').toSorted())
 })

@@ -1,7 +1,7 @@
 import { COMMON_OPTIONS, type Command } from './command.ts'
 
-/** Examples first: that is what people look for. */
-export function renderHelp(name: string, command: Command): string {
+/** Examples first: that is what people look for. `program` has more commands. */
+export function renderHelp(command: Command, program?: string): string {
   return [
     command.summary,
     '',
@@ -13,13 +13,8 @@ export function renderHelp(name: string, command: Command): string {
     '',
     'Options:',
     ...columns(optionRows(command)),
-    ...(name === '' ? [] : ['', `More: ${programOf(command)} --help`]),
+    ...(program === undefined ? [] : ['', `More: ${program} --help`]),
   ].join('\n')
-}
-
-/** The usage begins with the name of the program. */
-function programOf({ usage }: Command): string {
-  return usage[0]?.split(' ', 1)[0] ?? 'forkhestra'
 }
 
 function optionRows({ options }: Command): [string, string][] {

@@ -1,6 +1,6 @@
 import { isInRepository } from '../base/repository.ts'
 import { initProject as writeProject } from '../host/init-project.ts'
-import { checkBeginning } from '../host/project.ts'
+import { refuseNestedProject } from '../host/project.ts'
 import type { Input } from './command.ts'
 import { projectOf } from './front-end.ts'
 
@@ -12,7 +12,7 @@ const OFFER = 'forkhestra init --agents-md'
 /** The command `init`. */
 export async function initProject(input: Input): Promise<number> {
   const project = projectOf(input)
-  checkBeginning(project, 'forkhestra init')
+  refuseNestedProject(project, 'forkhestra init')
   const withInstructions = input.flag('agents-md')
   const withPrompts = input.flag('eject-prompts')
   const options = { withPrompts, withInstructions, env: process.env }
@@ -28,7 +28,7 @@ export async function initProject(input: Input): Promise<number> {
   const start = isInRepository(project.folder) ? 'Next:' : `${NO_REPOSITORY}\nThen`
   console.log(`\n${start} describe what to build in ${specs}/PLAN.md and SPECS.md, then run`)
   console.log(`  ${BUILD}`)
-  if (!instructions.isThere && !withInstructions)
+  if (!instructions.hasSection && !withInstructions)
     console.log(`\nTo tell coding agents about forkhestra in ${instructions.path}, run\n  ${OFFER}`)
   return 0
 }

@@ -1,33 +1,36 @@
 import { dirname } from 'node:path'
+import { dropUndefined } from '../base/objects.ts'
 import { shorten } from '../base/shorten.ts'
 import { printable } from '../base/terminal/printable.ts'
 import { BUILT_IN_AGENTS, BUNDLED_AGENTS } from '../chain/builtins/agents.ts'
 import { BUILT_IN_CHAINS } from '../chain/builtins/chains.ts'
-import type { ChainConfig, ChainsConfig } from '../chain/parse/chains-schema.ts'
+import type { ChainsConfig } from '../chain/parse/chains-schema.ts'
+import { agentSteps } from '../chain/parse/items.ts'
 import type { Facts } from '../chain/plan/facts.ts'
 import { isDirectSpawnAgent } from '../chain/prompts/system-prompt.ts'
-import { makeAgentEnvironment } from '../engines/environment.ts'
 import { fileProblems, reachableFiles } from '../host/check-configuration.ts'
 import { readFacts } from '../host/facts.ts'
-import { ownFolder } from '../host/own-folder.ts'
+import { agentEnvironment } from '../host/own-folder.ts'
 import type { Input } from './command.ts'
 import { configurationFor, projectOf } from './front-end.ts'
 import { columns } from './help.ts'
 
 const DESCRIPTION_WIDTH = 80
 
+/** The command `list`. */
 export async function listChains(input: Input): Promise<number> {
   const project = projectOf(input)
   const { folder: cwd } = project
   const { file, content } = await configurationFor(input, project)
-  const others = Object.entries(BUILT_IN_CHAINS).filter(
-    ([name]) => !Object.hasOwn(content.chains, name),
+  const chains = Object.entries({ ...content.chains, ...BUILT_IN_CHAINS, ...content.chains }).map(
+    ([name, { description, steps }]) => ({
+      name,
+      description,
+      steps: agentSteps(steps).map(({ agent, iterations }) => ({ agent, iterations })),
+      isBuiltIn: !Object.hasOwn(content.chains, name),
+    }),
   )
-  const chains = [
-    ...Object.entries(content.chains).map((chain) => describeChain(chain, false)),
-    ...others.map((chain) => describeChain(chain, true)),
-  ]
-  const facts = readFacts(makeAgentEnvironment(process.env, ownFolder()))
+  const facts = readFacts(agentEnvironment(process.env))
   const agents = listAgents(content, cwd, facts)
   for (const { message } of fileProblems(cwd, facts)) {
     console.error(`[forkhestra] Warning: ${message}`)
@@ -39,10 +42,11 @@ export async function listChains(input: Input): Promise<number> {
     console.log(JSON.stringify({ file: file ?? null, chains, agents: shown }))
     return 0
   }
+  const ofFile = `Chains in ${file}`
   const chainRows = chains.map(({ name, description, steps, isBuiltIn }) => {
     const dsl = steps.map(({ agent, iterations: max }) => (max ? `${agent}:${max}` : agent))
-    const section = isBuiltIn ? 'Built-in chains' : `Chains of ${file}`
-    return { section, name, text: description ?? dsl.join(' -> ') }
+    const section = isBuiltIn ? 'Built-in chains' : ofFile
+    return { section, name, text: description ?? dsl.join(' -> '), isBuiltIn }
   })
   if (input.flag('plain')) {
     for (const { name, text } of chainRows)
@@ -50,28 +54,21 @@ export async function listChains(input: Input): Promise<number> {
     for (const { name, kind } of agents) console.log(`agent\t${printable(name)}\t${kind}`)
     return 0
   }
-  const agentRows = agents.map(({ name, kind, isBuiltIn, folder, description = 'direct' }) => {
+  const agentRows = agents.map(({ name, kind, isBuiltIn, folder, description = kind }) => {
     if (folder === undefined)
-      return { section: isBuiltIn ? 'Built-in agents' : 'Agents', name, text: kind }
+      return { section: isBuiltIn ? 'Built-in agents' : 'Agents', name, text: kind, isBuiltIn }
     const text = shorten(printable(description).trim(), DESCRIPTION_WIDTH)
-    return { section: `Agents of ${folder}`, name: printable(name), text }
+    return { section: `Agents in ${folder}`, name: printable(name), text, isBuiltIn }
   })
-  const all = [...chainRows, ...agentRows]
-  const isBuiltIn = ({ section }: { readonly section: string }) => section.startsWith('Built-in')
-  const rows = [...all.filter((row) => !isBuiltIn(row)), ...all.filter(isBuiltIn)]
-  const sections = Map.groupBy(rows, ({ section }) => section)
-  const none = `Chains of ${file}`
+  const rows = [...chainRows, ...agentRows]
+  const ordered = rows.toSorted((a, b) => Number(a.isBuiltIn) - Number(b.isBuiltIn))
+  const sections = Map.groupBy(ordered, ({ section }) => section)
   const shown = [...sections].map(([title, listed]) =>
     [`${title}:`, ...columns(listed.map(({ name, text }) => [name, text]))].join('\n'),
   )
-  if (file !== undefined && !sections.has(none)) shown.unshift(`${none}:\n  none`)
+  if (file !== undefined && !sections.has(ofFile)) shown.unshift(`${ofFile}:\n  none`)
   console.log(shown.join('\n\n'))
   return 0
-}
-
-function describeChain([name, chain]: [string, ChainConfig], isBuiltIn: boolean) {
-  const steps = chain.steps.map(({ agent, iterations }) => ({ agent, iterations }))
-  return { name, description: chain.description, steps, isBuiltIn }
 }
 
 interface ListedAgent {
@@ -80,7 +77,7 @@ interface ListedAgent {
   readonly isBuiltIn: boolean
   /** The file of a Claude Code agent. */
   readonly file?: string | undefined
-  /** The folder of that file, if nothing else defines the agent. */
+  /** The folder of that file. */
   readonly folder?: string
   readonly description?: string
 }
@@ -90,13 +87,14 @@ function listAgents(content: ChainsConfig, cwd: string, facts: Facts): ListedAge
   const files = reachableFiles(content, cwd, facts)
   const isOther = (name: string) => !Object.hasOwn(agents, name)
   const own = Object.entries(agents).map(([name, agent]) => {
-    const file = files.get(name)?.path
+    const { path: file, description } = files.get(name) ?? {}
     const isDirect =
       file !== undefined ||
       isDirectSpawnAgent(agent) ||
       Object.hasOwn({ ...BUILT_IN_AGENTS, ...BUNDLED_AGENTS }, name)
     const kind = agent.engine === 'native' ? 'native' : isDirect ? 'direct' : 'binary'
-    return { name, kind, isBuiltIn: false, file }
+    const place = file === undefined ? {} : { file, folder: dirname(file) }
+    return { name, kind, isBuiltIn: false, ...place, ...dropUndefined({ description }) }
   })
   const inFiles = [...files.values()]
     .filter(({ name }) => isOther(name))

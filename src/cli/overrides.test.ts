@@ -12,7 +12,7 @@ test('without options there is nothing to override', () => {
 
 test('every option is read', () => {
   const args =
-    'a --max-cost $2.50 --max-tokens 1000 --max-duration 1h30m --timeout 90s --idle-timeout off --stall 0'
+    'a --max-cost $2.50 --max-tokens 1000 --max-duration 1h30m --timeout 90s --idle-timeout off --stall 0 --max-parallel 3'
   const commands = ['--verify', 'npm test', '--verify=npm run lint', '--until', 'test -f x']
   expect(read([...args.split(' '), ...commands])).toEqual({
     budget: { costUsd: 2.5, tokens: 1000, ms: 5_400_000 },
@@ -21,10 +21,11 @@ test('every option is read', () => {
     stall: 0,
     verify: ['npm test', 'npm run lint'],
     until: 'test -f x',
+    maxParallel: 3,
   })
 })
 
-const COST = 'expected an amount in US dollars, more than 0. / Write e.g. 5 or 2.50.'
+const COST = 'expected an amount in US dollars greater than 0. / For example: 5 or 2.50.'
 
 test.each([
   ['--max-cost', '0', COST],
@@ -32,11 +33,11 @@ test.each([
   ['--max-cost', '-5', COST],
   ['--max-cost', 'five', COST],
   ['--max-cost', '1e3', COST],
-  ['--max-duration', '0s', 'expected a time longer than zero. / Write e.g. 30m or 8h.'],
-  ['--max-duration', 'off', 'expected a time. / Write e.g. 90s, 30m, 2h or 1h30m.'],
-  ['--timeout', '30', 'expected a time. / Write e.g. 90s, 30m, 2h or 1h30m.'],
-  ['--timeout', '0s', 'expected a time longer than zero. / Write e.g. 30m, or off.'],
-  ['--idle-timeout', '0m', 'expected a time longer than zero. / Write e.g. 30m, or off.'],
+  ['--max-duration', '0s', 'expected a duration greater than zero. / For example: 30m or 8h.'],
+  ['--max-duration', 'off', 'expected a duration. / For example: 90s, 30m, 2h or 1h30m.'],
+  ['--timeout', '30', 'expected a duration. / For example: 90s, 30m, 2h or 1h30m.'],
+  ['--timeout', '0s', 'expected a duration greater than zero. / For example: 30m, or off.'],
+  ['--idle-timeout', '0m', 'expected a duration greater than zero. / For example: 30m, or off.'],
 ])('%s %s is refused', (option, value, words) => {
   expect(refusal([`${option}=${value}`])).toBe(`${option} is '${value}', ${words}`)
 })
@@ -49,7 +50,7 @@ test.each([
   ['--stall', '', 0, '3, or 0 for never.'],
 ])('the count %s %s is refused', (option, value, least, example) => {
   expect(refusal([`${option}=${value}`])).toBe(
-    `${option} is "${value}", expected a whole number of at least ${least}. / Write e.g. ${example}`,
+    `${option} is "${value}", expected a whole number of at least ${least}. / For example: ${example}`,
   )
 })
 

@@ -1,38 +1,29 @@
+import { dropUndefined } from '../base/objects.ts'
 import { parseDuration } from '../base/durations.ts'
 import { readWhole } from '../base/numbers.ts'
 import type { Overrides } from '../chain/plan/overrides.ts'
-import type { Budget } from '../chain/plan/policy.ts'
 import { UsageError, type Input } from './command.ts'
 
 export function readOverrides(input: Input): Overrides {
-  const timeoutMs = readLimit(input, 'timeout')
-  const idleMs = readLimit(input, 'idle-timeout')
-  const stall = readCount(input, 'stall', 0, 'Write e.g. 3, or 0 for never.')
   const verify = input.texts('verify').map((command) => checkCommand('verify', command))
   const until = input.text('until')
-  return {
-    budget: readBudget(input),
-    ...(timeoutMs !== undefined && { timeoutMs }),
-    ...(idleMs !== undefined && { idleMs }),
-    ...(stall !== undefined && { stall }),
-    ...(verify.length > 0 && { verify }),
-    ...(until !== undefined && { until: checkCommand('until', until) }),
-  }
-}
-
-function readBudget(input: Input): Budget {
-  const costUsd = readDollars(input, 'max-cost')
-  const tokens = readCount(input, 'max-tokens', 1, 'Write e.g. 2000000.')
-  const ms = readTime(input, 'max-duration', 'e.g. 30m or 8h')
-  return {
-    ...(costUsd !== undefined && { costUsd }),
-    ...(tokens !== undefined && { tokens }),
-    ...(ms !== undefined && { ms }),
-  }
+  return dropUndefined({
+    budget: dropUndefined({
+      costUsd: readDollars(input, 'max-cost'),
+      tokens: readCount(input, 'max-tokens', 1, 'For example: 2000000.'),
+      ms: readTime(input, 'max-duration', '30m or 8h'),
+    }),
+    timeoutMs: readLimit(input, 'timeout'),
+    idleMs: readLimit(input, 'idle-timeout'),
+    stall: readCount(input, 'stall', 0, 'For example: 3, or 0 for never.'),
+    verify: verify.length === 0 ? undefined : verify,
+    until: until === undefined ? undefined : checkCommand('until', until),
+    maxParallel: readCount(input, 'max-parallel', 1, 'For example: 4.'),
+  })
 }
 
 function readLimit(input: Input, option: string): number | 'off' | undefined {
-  return input.text(option) === 'off' ? 'off' : readTime(input, option, 'e.g. 30m, or off')
+  return input.text(option) === 'off' ? 'off' : readTime(input, option, '30m, or off')
 }
 
 function readTime(input: Input, option: string, example: string): number | undefined {
@@ -41,8 +32,8 @@ function readTime(input: Input, option: string, example: string): number | undef
   const ms = Math.ceil(parseDuration(text, `--${option}`))
   if (ms > 0) return ms
   throw new UsageError(
-    `--${option} is '${text}', expected a time longer than zero.`,
-    `Write ${example}.`,
+    `--${option} is '${text}', expected a duration greater than zero.`,
+    `For example: ${example}.`,
   )
 }
 
@@ -57,8 +48,8 @@ function readDollars(input: Input, option: string): number | undefined {
   const number = /^\$?\d+(\.\d+)?$/.test(text) ? Number(text.replace('$', '')) : 0
   if (number > 0 && number <= Number.MAX_SAFE_INTEGER) return number
   throw new UsageError(
-    `--${option} is '${text}', expected an amount in US dollars, more than 0.`,
-    'Write e.g. 5 or 2.50.',
+    `--${option} is '${text}', expected an amount in US dollars greater than 0.`,
+    'For example: 5 or 2.50.',
   )
 }
 

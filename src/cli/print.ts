@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs'
 import { errorCode, errorText, UserError } from '../base/errors.ts'
-import { isTerminal } from '../base/terminal/is-terminal.ts'
+import { isTerminal } from '../base/linux/is-terminal.ts'
 import { printableLines } from '../base/terminal/printable.ts'
 import { quoteLines } from '../engines/marker/line-quoter.ts'
 import { isStdoutClosed } from './closed-stdout.ts'
@@ -36,6 +36,12 @@ export function shownText(text: string): string {
 /** One record per line; prints nothing if there is none. */
 export function printLines(lines: readonly string[]): void {
   if (lines.length > 0) print(lines.join('\n'))
+}
+
+/** Prints the result of a command, as JSON with `--json`; returns the exit code 0. */
+export function printResult(input: Input, json: object, text: string): number {
+  print(input.flag('json') ? JSON.stringify(json) : text)
+  return 0
 }
 
 /** Prints the ids of changed tasks; `done` is for people. */

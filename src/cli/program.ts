@@ -1,7 +1,8 @@
 import { UserError } from '../base/errors.ts'
 import { shellWord } from '../base/shell-quote.ts'
-import { isTerminal } from '../base/terminal/is-terminal.ts'
-import { printableLines } from '../base/terminal/printable.ts'
+import { isTerminal } from '../base/linux/is-terminal.ts'
+import { indentRest, printableLines } from '../base/terminal/printable.ts'
+import { own } from '../base/objects.ts'
 import { PlanError } from '../chain/plan/problems.ts'
 import { quoteLines } from '../engines/marker/line-quoter.ts'
 import { VERSION } from '../host/version.ts'
@@ -73,7 +74,9 @@ async function dispatch(
   try {
     const input = parseInput(name === undefined ? args : rest, command)
     if (!input.flag('help')) {
-      if (name === undefined) refuseLateCommand(program, args, input.positionals[0])
+      const [word = ''] = input.positionals
+      // Otherwise `--cwd x status` would look for an agent called `status`.
+      if (name === undefined && nameOf(program, word)) throw lateCommand(program, args, word)
       return input.flag('version') ? printVersion() : await command.run(input)
     }
     // `forkhestra -v --help chat` asks for the help of chat.
@@ -83,16 +86,6 @@ async function dispatch(
     if (name !== undefined || !(error instanceof UsageError)) throw error
     throw program.guess(args, error) ?? error
   }
-}
-
-/** Without it `--cwd x status` would look for an agent called `status`. */
-function refuseLateCommand(
-  program: Program,
-  args: readonly string[],
-  word: string | undefined,
-): void {
-  if (word === undefined || nameOf(program, word) === undefined) return
-  throw lateCommand(program, args, word)
 }
 
 /** The error for an option before its command. */
@@ -107,16 +100,16 @@ export function lateCommand(
   return new UsageError(
     `'${word}' comes after an option.`,
     [
-      `Write the command first: ${[name, word, ...others].join(' ')}`,
+      `Put the command first: ${[name, word, ...others].join(' ')}`,
       ...(word === fallback ? [] : [`To run an agent of that name: ${run}`]),
     ].join('\n'),
   )
 }
 
-/** The command that a word names, also by an alias. */
+/** The command that a word names, directly or by an alias. */
 function nameOf({ commands, aliases = {} }: Program, word: string | undefined): string | undefined {
   if (word === undefined) return undefined
-  const name = Object.hasOwn(aliases, word) ? aliases[word]! : word
+  const name = own(aliases, word) ?? word
   return Object.hasOwn(commands, name) ? name : undefined
 }
 
@@ -125,7 +118,7 @@ export async function loadCommand(
   { commands }: Program,
   name: string,
 ): Promise<Command | Program | undefined> {
-  const command = Object.hasOwn(commands, name) ? commands[name] : undefined
+  const command = own(commands, name)
   return typeof command === 'function' ? command() : command
 }
 
@@ -144,7 +137,7 @@ export async function printHelp(program: Program, words: readonly string[]): Pro
   const command = name && (await loadCommand(program, name))
   if (!command) throw unknownCommand(program, words)
   if ('commands' in command) return printHelp(command, more)
-  console.log(renderHelp(name === program.fallback ? '' : name, command))
+  console.log(renderHelp(command, name === program.fallback ? undefined : program.name))
   return 0
 }
 
@@ -186,7 +179,7 @@ export function renderError(prefix: string, { message, hint }: UserError): strin
   return printableLines(lines.replaceAll('\n', '\n  '))
 }
 
-/** With --json, an error is JSON, too; for a run it is the only event. */
+/** With --json, an error is also JSON; for a run it is the only event. */
 async function renderJsonError(error: UserError, command: Command | undefined): Promise<string> {
   const { exitCode, message, hint, problems } = error
   if (command?.json !== 'events') return JSON.stringify({ ok: false, problems })
@@ -209,7 +202,8 @@ function guardConsole(): void {
       write(
         ...words.map((word) => {
           if (typeof word !== 'string') return word
-          return quoteLines(isShown ? printableLines(word) : word, process.env)
+          const text = word.startsWith('[forkhestra] ') ? indentRest(word) : word
+          return quoteLines(isShown ? printableLines(text) : text, process.env)
         }),
       )
     }

@@ -1,15 +1,11 @@
 import { UserError } from '../base/errors.ts'
 import { formatBytes } from '../base/files.ts'
 import { Mask } from '../base/secrets/mask.ts'
-import { makeAgentEnvironment } from '../engines/environment.ts'
 import { describeNearMiss, findNearMisses } from '../chain/parse/prompt/near-misses.ts'
-import type { Phases } from '../chain/parse/prompt/phases.ts'
 import { findTaskProblems } from '../chain/plan/checks.ts'
 import type { Facts } from '../chain/plan/facts.ts'
-import { makeLaunch } from '../chain/plan/launch.ts'
 import { findNameClashes } from '../chain/plan/name-clashes.ts'
 import { makePlan } from '../chain/plan/make-plan.ts'
-import { builtInVariables, stepsOf } from '../chain/plan/plan.ts'
 import { PlanError } from '../chain/plan/problems.ts'
 import { resolveAgent } from '../chain/plan/resolve-agent.ts'
 import { decodePrompt, PROMPT_LIMIT_BYTES, readPromptText } from '../chain/prompts/prompt-file.ts'
@@ -17,13 +13,13 @@ import { contentOnly, readPhases } from '../chain/prompts/read-phases.ts'
 import type { Configuration } from '../host/configuration.ts'
 import { pathFromProject, type Project } from '../host/project.ts'
 import { readFacts } from '../host/facts.ts'
-import { ownFolder } from '../host/own-folder.ts'
+import { agentEnvironment } from '../host/own-folder.ts'
+import { printResult } from './print.ts'
 import { readStdin } from './read-stdin.ts'
 import { promptCheckJson, renderPromptCheck, type PromptPreview } from '../views/prompt-check.ts'
 import { UsageError, type Input } from './command.ts'
 import { makeIdentity } from '../host/identity.ts'
-import type { ReadOptions } from '../chain/prompts/read-files.ts'
-import { previewPrompt } from '../host/preview-plan.ts'
+import { previewPrompt, previewPrompts } from '../host/preview-plan.ts'
 import { configurationFor, projectOf } from './front-end.ts'
 import { makeRequest } from './request.ts'
 import { secretsOf } from '../host/secrets.ts'
@@ -34,11 +30,11 @@ export async function checkPrompt(input: Input): Promise<number> {
   if (word !== 'check') {
     throw new UsageError(
       word === undefined ? 'A subcommand is missing.' : `Unknown subcommand '${word}'.`,
-      'Write: forkhestra prompt check FILE',
+      'Use: forkhestra prompt check FILE',
     )
   }
   const project = projectOf(input)
-  const env = makeAgentEnvironment(process.env, ownFolder())
+  const env = agentEnvironment(process.env)
   const facts = readFacts(env)
   const configuration = await configurationFor(input, project)
   if (input.text('chain') !== undefined)
@@ -68,22 +64,18 @@ async function checkFile(
   const problems = findTaskProblems(phases, where, (name) => void resolveAgent(name, known, facts))
   if (problems.length > 0) throw new PlanError(problems)
   const clashes = findNameClashes([{ where, phases }]).flat()
-  const preview = withWarnings(phases, { cwd }, isRaw, clashes)
-  if (input.flag('json'))
-    console.log(JSON.stringify({ ok: true, ...promptCheckJson(where, preview) }))
-  else console.log(renderPromptCheck(where, preview).join('\n'))
-  return 0
+  const preview = withWarnings(previewPrompt(phases, { cwd }), isRaw, clashes)
+  const json = { ok: true, ...promptCheckJson(where, preview) }
+  return printResult(input, json, renderPromptCheck(where, preview).join('\n'))
 }
 
 function withWarnings(
-  phases: Phases,
-  options: ReadOptions,
+  preview: PromptPreview,
   isRaw: boolean,
   clashes: readonly string[],
 ): PromptPreview {
-  const preview = previewPrompt(phases, options)
   if (isRaw) return preview
-  const misses = findNearMisses(phases.content).map(describeNearMiss)
+  const misses = findNearMisses(preview.content).map(describeNearMiss)
   // An earlier step may create the file.
   const unread = preview.setup.flatMap((command) =>
     command.kind === 'read' && 'ok' in command.file && !command.file.ok
@@ -105,43 +97,23 @@ function checkChain(
   const typed = { ...input, positionals: input.positionals.slice(1) }
   const { plan } = makePlan(makeRequest(typed, run, project, configuration, facts), facts)
   const mask = new Mask(secretsOf(plan, env))
-  const own = stepsOf(plan.root)
-  const steps = [...own, ...plan.recoveries]
-  const launches = steps.map((step) =>
-    makeLaunch(step, builtInVariables(plan.run, step, 1), facts.readPrompt),
-  )
-  const clashes = findNameClashes(
-    launches.slice(0, own.length).map(({ where, phases }, index) => ({
-      where: `step ${own[index]!.number}, ${where}`,
-      phases,
-    })),
-  )
-  const prompts = steps.map(({ number, agent, cwd, reading, rawPrompt }, index) => {
-    const { phases, where } = launches[index]!
-    const options = { cwd, ...reading }
-    const preview = withWarnings(phases, options, rawPrompt === true, clashes[index] ?? [])
-    return { step: number, agent: agent.name, where, preview: mask.data(preview) }
+  const prompts = previewPrompts(plan, facts).map(({ step, where, prompt, clashes }) => {
+    const preview = withWarnings(prompt, step.rawPrompt === true, clashes)
+    return { step: step.number, agent: step.agent.name, where, preview: mask.data(preview) }
   })
-  if (input.flag('json')) {
-    const shown = prompts.map(({ step, agent, where, preview }) => ({
-      step,
-      agent,
-      ...promptCheckJson(where, preview),
-    }))
-    console.log(JSON.stringify({ ok: true, steps: shown }))
-    return 0
-  }
+  const steps = prompts.map(({ step, agent, where, preview }) => {
+    return { step, agent, ...promptCheckJson(where, preview) }
+  })
   const lines = prompts.map(({ step, agent, where, preview }) =>
     renderPromptCheck(`${step}. ${agent}, ${where}`, preview).join('\n'),
   )
-  console.log(lines.join('\n\n'))
-  return 0
+  return printResult(input, { ok: true, steps }, lines.join('\n\n'))
 }
 
 async function readStandardInput(): Promise<string> {
   const limit = formatBytes(PROMPT_LIMIT_BYTES)
   const tooLong = () =>
-    new UserError(`The prompt on standard input is too long, the limit is ${limit}.`)
+    new UserError(`The prompt on standard input is too long; the limit is ${limit}.`)
   const bytes = await readStdin(PROMPT_LIMIT_BYTES, tooLong)
   return decodePrompt(bytes, 'The prompt on standard input')
 }

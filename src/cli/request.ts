@@ -1,18 +1,22 @@
 import { fstatSync } from 'node:fs'
 import { relative } from 'node:path'
+import { dropUndefined } from '../base/objects.ts'
 import { BUILT_IN_CHAINS } from '../chain/builtins/chains.ts'
-import { parseDsl } from '../chain/parse/dsl.ts'
+import { parseChain } from '../chain/parse/chain-text.ts'
+import { expandChain, renameAgents } from '../chain/parse/items.ts'
 import { findLookalike, guessCommand, withArrows } from '../chain/parse/dsl-guess.ts'
 import type { Facts } from '../chain/plan/facts.ts'
 import type { Request } from '../chain/plan/request.ts'
 import { isKnownAgent } from '../chain/plan/resolve-agent.ts'
 import { pathOfOpened } from '../base/places.ts'
+import { applyCopies, readBranching } from './branching.ts'
 import { UsageError, type Input } from './command.ts'
-import { guessCommand as guessFirstWord } from './first-guesses.ts'
+import { guessFirstWord } from './first-guesses.ts'
 import { readOverrides } from './overrides.ts'
 import { getChain } from '../host/chains.ts'
 import type { Configuration } from '../host/configuration.ts'
 import { pathFromProject, type Project } from '../host/project.ts'
+import { typedAgent } from '../host/typed-agent.ts'
 import { COMMAND_NAMES } from './forkhestra.ts'
 
 const VARIABLE = /^([A-Za-z_][A-Za-z0-9_]*)=(.*)$/s
@@ -31,7 +35,7 @@ export function makeRequest(
   const prompt = input.text('prompt')
   const promptFile = input.text('prompt-file')
   if (prompt !== undefined && promptFile !== undefined) {
-    throw new UsageError('--prompt and --prompt-file cannot be combined.', 'Give one of them.')
+    throw new UsageError('--prompt and --prompt-file cannot be combined.', 'Use one or the other.')
   }
   if (promptFile === '') throw new UsageError('The path for --prompt-file is empty.')
   if (name === '') throw new UsageError('The name for --chain is empty.')
@@ -39,21 +43,25 @@ export function makeRequest(
   const words = input.positionals.filter((word) => !VARIABLE.test(word))
   const isTyped = name === undefined
   const chains = { ...BUILT_IN_CHAINS, ...content.chains }
-  // A relative path in a typed chain is relative to the current folder.
   const known = {
     cwd,
     agents: content.agents ?? {},
-    base: isTyped ? here : base,
+    base: isTyped ? cwd : base,
     agentBase: base,
     chainNames: Object.keys(chains),
-    commands: isTyped ? COMMANDS : undefined,
+    ...(isTyped ? { here, commands: COMMANDS } : {}),
   }
-  const isAgent = (word: string) => isKnownAgent(word, known, facts)
+  const rename = (word: string) => typedAgent(word, project, known.agents)
+  const isAgent = (word: string) => isKnownAgent(rename(word), known, facts)
   const dsl = readDsl(words, name, isAgent, input.quoteHint)
+  const chain =
+    dsl === undefined
+      ? getChain(chains, name!)
+      : { steps: renameAgents(parseChain(dsl, isAgent), rename) }
   return {
     run,
     name,
-    chain: dsl === undefined ? getChain(chains, name!) : { steps: parseDsl(dsl, isAgent) },
+    chain: applyCopies(expandChain(chain, chains, name), input),
     isBuiltInChain: name !== undefined && !Object.hasOwn(content.chains, name),
     ...known,
     variables: readVariables(input.positionals),
@@ -63,12 +71,12 @@ export function makeRequest(
       promptFile: promptFile === undefined ? undefined : pathFromProject(promptFile, project),
     },
     overrides: readOverrides(input),
+    branching: readBranching(input, project),
     rawPrompt: input.flag('raw-prompt'),
     ...(file === undefined || hash === undefined
       ? {}
       : { configuration: { file, hash, ...(text.length > LONGEST_TEXT ? {} : { text }) } }),
-    ...(content.prices === undefined ? {} : { prices: content.prices }),
-    ...(content.queueLimits === undefined ? {} : { queueLimits: content.queueLimits }),
+    ...dropUndefined({ prices: content.prices, queueLimits: content.queueLimits }),
   }
 }
 
@@ -84,13 +92,13 @@ function readDsl(
     throw new UsageError(
       `Unexpected argument '${dsl}' with --chain ${chain}.`,
       quoteHint ??
-        'Write variables as NAME=value, the prompt after -p, and arguments for the agents after --.',
+        'Pass variables as NAME=value, the prompt with -p, and arguments for the agents after --.',
     )
   }
   if (chain === undefined && dsl === undefined) {
     throw new UsageError(
       'No agent or chain given.',
-      'Write e.g. forkhestra builder:10, or forkhestra --chain build. List all: forkhestra list',
+      'For example: forkhestra builder:10, or forkhestra --chain build. List all: forkhestra list',
     )
   }
   if (dsl !== undefined && others.length > 0) {
@@ -115,7 +123,7 @@ function describeSurplus(
     `Unexpected argument '${others[0]}'.`,
     others[0] === '-'
       ? `Quote the chain, or the shell treats '>' as a redirection: forkhestra "a -> b"${describeLoss()}`
-      : `Write: ${command}\nArguments for the agents go after --.`,
+      : `Use: ${command}\nArguments for the agents go after --.`,
   )
 }
 

@@ -1,17 +1,17 @@
 import { counted } from '../base/amounts.ts'
 import { prepareResume } from '../host/resume-run.ts'
-import { withQueue } from '../host/records/with-queue.ts'
+import { withQueueState } from '../host/records/with-queue.ts'
 import type { QueuedBrief } from '../host/records/describe-run.ts'
 import type { RunBrief } from '../records/journal/runs.ts'
 import { orphansOption, resumeCommand } from '../views/runs.ts'
 import { UsageError, type Input } from './command.ts'
 import { frontEndOf, notice } from './front-end.ts'
 import { readOverrides } from './overrides.ts'
-import { runWord } from './records/choose-run.ts'
+import { runArgument } from './records/choose-run.ts'
 
 /** The command `resume`: continues a recorded plan where its record ends. */
 export async function resumeRun(input: Input): Promise<number> {
-  const run = runWord(input)
+  const run = runArgument(input)
   const trustRecord = input.flag('trust-record')
   if (trustRecord && run === undefined)
     throw new UsageError('--trust-record needs the id of the run.', 'See: forkhestra runs')
@@ -47,8 +47,8 @@ async function finish(run: RunBrief, isChat: boolean, input: Input): Promise<num
   const { resumeQueue } = await import('./queue/run-queue.ts')
   const code = await resumeQueue(input, id, folder)
   if (code !== undefined) return code
-  if (!isChat) return describeFinished(withQueue(run))
-  const command = `${resumeCommand(id, true)}${orphansOption(withQueue(run))}`
+  if (!isChat) return describeFinished(withQueueState(run))
+  const command = `${resumeCommand(id, true)}${orphansOption(withQueueState(run))}`
   notice(`Run ${id} is a chat; continue it with: ${command}`)
   return 0
 }
@@ -57,7 +57,7 @@ async function finish(run: RunBrief, isChat: boolean, input: Input): Promise<num
 async function describeFinished(run: QueuedBrief): Promise<number> {
   const { id, status, counts } = run
   const { queued = 0 } = counts ?? {}
-  const failed = counts === undefined ? 0 : counts.failed - counts.redone
+  const failed = counts === undefined ? 0 : counts.failed - counts.redone - counts.cancelled
   const isDone = status === 'complete'
   const { readFailedTasks } = await import('../host/queue/failed-tasks.ts')
   const again = failed === 0 ? { shown: [], more: 0 } : await readFailedTasks(run)

@@ -26,10 +26,7 @@ import { runInside } from './run-inside.ts'
 export async function runFakeModel(input: Input): Promise<number> {
   const [file] = input.positionals
   if (file === undefined) {
-    throw new UsageError(
-      'A script is missing.',
-      'Write: forkhestra fake-model <script> -- <command>',
-    )
+    throw new UsageError('No script given.', 'Use: forkhestra fake-model <script> -- <command>')
   }
   const port = readWhole('--port', input.text('port') ?? '0', { least: 0, most: 65_535 })
   const script = readScript(file)

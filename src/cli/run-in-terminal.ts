@@ -1,20 +1,16 @@
 import { errorCode, errorText } from '../base/errors.ts'
 import { quoterInside } from '../engines/marker/line-quoter.ts'
 import { DEFAULT_GRACE } from '../chain/plan/policy.ts'
-import type { FrontEnd } from '../host/front-end.ts'
-import { dealWithOrphans } from '../host/orphans.ts'
 import { currentProject } from '../host/project.ts'
 import { otherQueues } from '../host/records/unfinished-queues.ts'
-import { runSession, type ReadyRun, type Session, type Watched } from '../host/run-session.ts'
+import { runSession, type ReadyRun, type Session, type LiveRun } from '../host/run-session.ts'
 import { StopSwitch } from '../host/stop-switch.ts'
-import { isNested, takeWorkingTree } from '../host/working-tree.ts'
-import type { RunState } from '../records/events/state.ts'
+import { isOnlyWaiting } from '../records/events/waits.ts'
 import { recordPlaces } from '../records/journal/record-folder.ts'
 import { JsonView } from '../views/json.ts'
 import { PlainView } from '../views/plain.ts'
 import { Terminal } from '../views/terminal.ts'
 import { cwdOption } from '../views/describe.ts'
-import type { Input } from './command.ts'
 
 interface Options extends Pick<Session, 'work'> {
   readonly verbose: boolean
@@ -23,24 +19,7 @@ interface Options extends Pick<Session, 'work'> {
   readonly mentionsQueues?: boolean
 }
 
-/** Carries out a new plan, in a working tree that no other run uses. */
-export async function startRun(input: Input, frontEnd: FrontEnd, ready: ReadyRun): Promise<number> {
-  const { env, project } = frontEnd
-  const workingTree = takeWorkingTree(ready.plan, env, input.flag('anyway'))
-  try {
-    const places = recordPlaces(project, env)
-    const isShared = input.flag('anyway') || isNested(env)
-    const mayKill = input.flag('kill-orphans')
-    const orphans = await dealWithOrphans(places, { mayKill, isShared }, frontEnd)
-    const warnings = [...ready.warnings, ...orphans]
-    const [verbose, json] = [input.flag('verbose'), input.flag('json')]
-    return await runInTerminal({ ...ready, warnings }, { verbose, json, mentionsQueues: true })
-  } finally {
-    workingTree.leave()
-  }
-}
-
-/** Carries out a plan until its end or a signal, and returns its exit code. */
+/** Executes a plan until its end or a signal, and returns its exit code. */
 export async function runInTerminal(ready: ReadyRun, options: Options): Promise<number> {
   const { plan, session } = ready
   const { verbose, json, work } = options
@@ -70,7 +49,7 @@ export async function runInTerminal(ready: ReadyRun, options: Options): Promise<
   return state.ended?.exitCode ?? 1
 }
 
-function openTerminal(stopSwitch: StopSwitch, uncut: boolean, run: Watched): Terminal {
+function openTerminal(stopSwitch: StopSwitch, uncut: boolean, run: LiveRun): Terminal {
   const terminal = new Terminal({
     env: process.env,
     makeQuoter: quoterInside(process.env),
@@ -95,10 +74,4 @@ function openTerminal(stopSwitch: StopSwitch, uncut: boolean, run: Watched): Ter
     terminal.warn(`[forkhestra] ${words}`)
   })
   return terminal
-}
-
-/** Whether no agent runs. If only a task waits, other agents may run. */
-function isOnlyWaiting({ waiting, steps }: RunState): boolean {
-  const isRunning = steps.some(({ running }) => running !== undefined)
-  return waiting !== undefined && waiting.task === undefined && !isRunning
 }

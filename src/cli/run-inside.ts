@@ -1,8 +1,7 @@
 import { errorText, UserError } from '../base/errors.ts'
-import { isTerminal } from '../base/terminal/is-terminal.ts'
+import { isTerminal } from '../base/linux/is-terminal.ts'
+import type { Environment } from '../base/environment.ts'
 import { isIgnored } from '../host/stop-switch.ts'
-
-type Environment = Readonly<Record<string, string | undefined>>
 
 /** Runs a command on our terminal, forwards signals, and returns its exit code. */
 export async function runInside(command: readonly string[], env: Environment): Promise<number> {

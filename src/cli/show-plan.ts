@@ -1,11 +1,16 @@
+import { dropUndefined } from '../base/objects.ts'
 import { Mask } from '../base/secrets/mask.ts'
 import type { Stamp } from '../records/events/event.ts'
 import type { Facts } from '../chain/plan/facts.ts'
-import { toolNames } from '../engines/native/tool-sets.ts'
-import type { Plan, StepNode } from '../chain/plan/plan.ts'
-import { chainLines, exemptLines, stepLines } from '../chain/plan/policy-lines.ts'
+import { engineOf } from '../engines/registry.ts'
+import { groupsOf, type Plan, type StepNode } from '../chain/plan/plan.ts'
+import { branchJson, branchLines } from '../chain/plan/branch-lines.ts'
+import { hasWorktrees } from '../chain/plan/branches.ts'
+import { chainLines, exemptLines, groupLines, stepLines } from '../chain/plan/policy-lines.ts'
+import { summarize } from '../chain/plan/summarize.ts'
 import { taskLines } from '../chain/plan/task-verdict.ts'
 import type { Tasks } from '../chain/plan/tasks.ts'
+import { currentBranch } from '../host/branch-repository.ts'
 import { previewPlan } from '../host/preview-plan.ts'
 import { renderDryRun } from '../views/dry-run.ts'
 import { phaseLines } from '../views/prompt-check.ts'
@@ -24,19 +29,38 @@ export async function showPlan(
   env: Readonly<Record<string, string>>,
 ): Promise<number> {
   const mask = new Mask(secretsOf(plan, env))
-  const { previews, clashes } = previewPlan(plan, facts)
-  for (const warning of [...warnings, ...clashes.map((text) => mask.data(text))])
-    console.error(`[forkhestra] Warning: ${warning}`)
+  const previews = previewPlan(plan, facts)
+  const { groups } = summarize(plan)
+  const nodes = new Map(groupsOf(plan.root).map((group) => [group.id, group]))
+  const clashes = mask.data(previews.flatMap((each) => each.clashes))
+  for (const warning of [...warnings, ...clashes]) console.error(`[forkhestra] Warning: ${warning}`)
   if (input.flag('json')) {
-    const { budget, when, hooks } = plan
-    const chain = { budget, when, hooks }
+    const { budget, when, hooks, maxParallel, root } = plan
+    const chain = {
+      budget,
+      when,
+      hooks,
+      ...dropUndefined({ maxParallel, branch: branchJson(root) }),
+    }
     const shown = previews.map((each) => each.shown)
-    console.log(JSON.stringify(mask.data(stamp({ type: 'dry_run', steps: shown, chain }))))
+    const all = groups?.map((group) => ({
+      ...group,
+      branch: branchJson(nodes.get(group.id) ?? {}),
+    }))
+    const event = {
+      type: 'dry_run' as const,
+      steps: shown,
+      ...dropUndefined({ groups: all }),
+      chain,
+    }
+    console.log(JSON.stringify(mask.data(stamp(event))))
     return 0
   }
   const isComplete = input.flag('verbose')
   const overrides = readOverrides(input)
   const isInRepository = facts.isInRepository(plan.cwd)
+  const base = hasWorktrees(plan) ? currentBranch(plan.cwd, env) : undefined
+  const branches = branchLines(plan, base)
   const described = previews.map(async ({ step, prompt, shown }) => ({
     ...shown,
     lines: [
@@ -46,10 +70,17 @@ export async function showPlan(
       ...(await taskLines(step, plan, tasks)),
       ...(shown.isRecovery === true ? [] : exemptLines(step, overrides)),
       ...stepLines(step, plan, { isInRepository, isComplete }),
+      ...(branches.get(step.id) ?? []),
     ],
   }))
   const steps = await Promise.all(described)
-  console.log(renderDryRun(mask.data(steps), mask.data(chainLines(plan)), isComplete))
+  const shownGroups = (groups ?? []).map((group) => {
+    const policy = nodes.get(group.id)?.policy
+    const own = policy === undefined ? [] : groupLines(policy, plan)
+    return { ...group, lines: [...own, ...(branches.get(group.id) ?? [])] }
+  })
+  const chain = [...chainLines(plan), ...(branches.get(plan.root.id) ?? [])]
+  console.log(renderDryRun(mask.data(steps), mask.data(chain), isComplete, mask.data(shownGroups)))
   return 0
 }
 
@@ -58,8 +89,6 @@ function fileLines(words: string | undefined) {
 }
 
 function toolLines({ agent }: StepNode, hasQueue: boolean) {
-  if (agent.engine === 'native') {
-    return [{ label: 'tools', words: toolNames(agent, hasQueue).join(', ') || 'none' }]
-  }
-  return hasQueue ? [{ label: 'tools', words: 'queue and inbox, mcp__forkhestra__*' }] : []
+  const words = engineOf(agent).describeTools(agent, hasQueue)
+  return words === undefined ? [] : [{ label: 'tools', words }]
 }

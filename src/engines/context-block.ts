@@ -23,7 +23,7 @@ export function fitIntoBlock(
 ): readonly FileRead[] {
   const isWhole = bytesOf(withContextBlock(prompt, reads)) <= limitBytes
   if (isWhole) return reads
-  const named = reads.map((read) => (read.ok ? tooLong(read, limitBytes) : read))
+  const named = reads.map((read) => (read.ok ? omitTooLong(read, limitBytes) : read))
   let left = limitBytes - bytesOf(withContextBlock(prompt, named))
   return reads.map((read, index) => {
     const instead = named[index]!
@@ -34,7 +34,7 @@ export function fitIntoBlock(
   })
 }
 
-function tooLong({ path, text }: FileRead & { ok: true }, limitBytes: number): FileRead {
+function omitTooLong({ path, text }: FileRead & { ok: true }, limitBytes: number): FileRead {
   const [length, limit] = [formatBytes(Buffer.byteLength(text)), formatBytes(limitBytes)]
   const problem = `it is ${length}, and the limit for a prompt with its files is ${limit}`
   return {

@@ -1,11 +1,11 @@
-import type { Refusal } from '../records/events/schema.ts'
+import type { BudgetSpent, Refusal } from '../records/events/schema.ts'
 
 /** What an agent's output says, in terms that all engines share. */
 export type Fact =
   | MarkerFact
   | BlockedFact
   /** A known failure message at the end of plain output; it counts only if the agent failed. */
-  | { readonly type: 'last_words'; readonly failure: Failure }
+  | { readonly type: 'printed_failure'; readonly failure: Failure }
   /**
    * Text of the agent or, with a `parent`, of a sub-agent that it called. `follows` is set if it
    * continues the previous message: the text that joins the two.
@@ -89,6 +89,9 @@ export interface Failure {
   readonly message: string
   /** Seconds since 1970, if the limit names its reset time. */
   readonly resetsAt?: number
+  readonly cause?: 'context_full' | 'unknown_model'
+  /** The limit of a budget; coding CLIs only know the cost. */
+  readonly limit?: BudgetSpent['limit']
 }
 
 /** Turns the bytes of one stream into facts; `end` returns those that only the end reveals. */
@@ -249,4 +252,10 @@ export interface LaunchFile {
 /** How one kind of agent is called and how its output is read. Engines start nothing themselves. */
 export interface Engine<Agent extends ResolvedAgent, Made extends Launch = ProcessLaunch> {
   prepare(agent: Agent, turn: Turn): Made
+  /** Agents with the same scope share usage limits. */
+  limitScope(agent: Agent): string
+  /** The agent with another model; throws a `UserError` if the engine cannot use the model. */
+  withModel(agent: Agent, model: string): Agent
+  /** The tools that a dry run shows; undefined if there is nothing to show. */
+  describeTools(agent: Agent, hasQueue: boolean): string | undefined
 }

@@ -1,3 +1,5 @@
+import type { Environment } from '../base/environment.ts'
+
 // Set by coding CLIs for their child processes. A CLI that finds them believes that it is nested, and
 // refuses to start or joins the outer session. Credentials and provider switches
 // (CLAUDE_CODE_OAUTH_TOKEN, CLAUDE_CODE_USE_BEDROCK, …) are passed on.
@@ -25,7 +27,7 @@ const DEFAULT_PATH = '/usr/local/bin:/usr/bin:/bin'
 
 /** The base environment of all agents: the user's, without variables that mislead an agent. */
 export function makeAgentEnvironment(
-  outer: Readonly<Record<string, string | undefined>>,
+  outer: Environment,
   ownFolder: string | undefined,
 ): Record<string, string> {
   const env: Record<string, string> = {}

@@ -3,12 +3,12 @@ const NEWLINE = 10
 /** Splits chunks into lines. A line is valid only during the call that gets it. */
 export class LineReader {
   readonly #limit: number
-  readonly #take: (line: Buffer, isCut: boolean) => void
+  readonly #take: (line: Buffer, length: number) => void
   #parts: Buffer[] = []
   #length = 0
 
-  /** Of a line longer than `limit` bytes, `take` gets only the start. */
-  constructor(limit: number, take: (line: Buffer, isCut: boolean) => void) {
+  /** Of a line longer than `limit` bytes, `take` gets only the start, and the length of all of it. */
+  constructor(limit: number, take: (line: Buffer, length: number) => void) {
     this.#limit = limit
     this.#take = take
   }
@@ -42,10 +42,10 @@ export class LineReader {
   }
 
   #emit(rest: Buffer): void {
-    const isCut = this.#length + rest.length > this.#limit
+    const length = this.#length + rest.length
     const line = this.#length === 0 ? rest : Buffer.concat([...this.#parts, rest])
     this.#parts = []
     this.#length = 0
-    this.#take(isCut ? line.subarray(0, this.#limit) : line, isCut)
+    this.#take(line.subarray(0, this.#limit), length)
   }
 }

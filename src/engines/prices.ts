@@ -64,7 +64,7 @@ export function priceOf(
   const id = modelId(model)
   const name = [model, id].find((each) => Object.hasOwn(own, each))
   if (name !== undefined) return own[name]
-  // Compatible services set their own prices, also for models with known names.
+  // Compatible services set their own prices, even for models with known names.
   if (model.startsWith('compatible/')) return undefined
   return PRICES.find(([pattern]) => pattern.test(id))?.[1]
 }

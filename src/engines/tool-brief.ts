@@ -1,4 +1,4 @@
-import { shorten } from '../base/shorten.ts'
+import { oneLine, shorten } from '../base/shorten.ts'
 
 /** The first of these fields that an input has describes the call. */
 const DESCRIPTIVE_FIELDS = [
@@ -23,5 +23,5 @@ export function toolBrief(input: unknown): string {
   const texts = DESCRIPTIVE_FIELDS.map((name) => fields[name])
   const text = texts.find((value): value is string => typeof value === 'string' && value !== '')
   const line = text ?? JSON.stringify(fields)
-  return shorten(line.trim().replaceAll(/\s+/g, ' '), LONGEST)
+  return shorten(oneLine(line), LONGEST)
 }

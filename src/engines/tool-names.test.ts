@@ -31,18 +31,18 @@ test.each(CHOICES)('%j allows these tools', (lists, names) => {
 })
 
 const TOOLS = `Its tools are ${ALL.join(', ')}.`
-const READS = 'or leave it out; a read-only agent has read, grep and glob.'
+const READS = 'or leave it out; for a read-only agent, allow read, grep and glob.'
 
 const PROBLEMS: readonly (readonly [ToolLists, string, string])[] = [
   [
     { allowedTools: ['Bash(git *)'] },
     "allowedTools: the built-in agent cannot enforce 'Bash(git *)': a command with a harmless start can still do anything.",
-    `Write 'Bash', ${READS}`,
+    `Use 'Bash', ${READS}`,
   ],
   [
     { disallowedTools: ['Read(./secrets/**)'] },
     "disallowedTools: the built-in agent cannot enforce 'Read(./secrets/**)': a tool can only be allowed as a whole.",
-    `Write 'Read', ${READS}`,
+    `Use 'Read', ${READS}`,
   ],
   [
     { disallowedTools: ['Bsah'] },

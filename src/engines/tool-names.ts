@@ -11,7 +11,7 @@ const ALL_TOOLS = [...FILE_TOOLS, ...QUEUE_TOOLS]
 
 const OUR_SERVER = 'mcp__forkhestra'
 
-/** Tools of Claude Code that the built-in agent lacks: lists may name them without effect. */
+/** Tools of Claude Code that the built-in agent does not have: naming them has no effect. */
 const CLAUDE_TOOLS = new Set(
   'agent task webfetch websearch todowrite todoread notebookedit notebookread skill slashcommand ls bashoutput killshell killbash exitplanmode enterplanmode askuserquestion toolsearch'.split(
     ' ',
@@ -65,7 +65,7 @@ function problemOf(list: string, entry: string): Problem | undefined {
         : 'a tool can only be allowed as a whole'
     return {
       message: `${list}: the built-in agent cannot enforce '${entry}': ${why}.`,
-      hint: `Write '${tool}', or leave it out; a read-only agent has read, grep and glob.`,
+      hint: `Use '${tool}', or leave it out; for a read-only agent, allow read, grep and glob.`,
     }
   }
   if (isKnown || tool.startsWith('mcp__') || CLAUDE_TOOLS.has(word)) return undefined

@@ -1,7 +1,6 @@
 import { SCRIPTED_MODEL } from '../base/scripted-model.ts'
 import { shellWord } from '../base/shell-quote.ts'
-
-type Environment = Readonly<Record<string, string | undefined>>
+import type { Environment } from '../base/environment.ts'
 
 const FAKE_KEY = 'fake-key-for-a-scripted-model'
 const FAKE_LOGIN = 'sk-ant-oat01-fake-login-for-a-scripted-model'
@@ -63,9 +62,9 @@ export function makeEnvironment(
 /** The same change as a line for a shell. */
 export function renderShellLine(url: string, outer: Environment, isSubscription = false): string {
   const misleading = MISLEADING.filter((name) => outer[name] !== undefined)
-  const words = Object.entries(makeVariables(url, outer, isSubscription)).map(
+  const assignments = Object.entries(makeVariables(url, outer, isSubscription)).map(
     ([name, value]) => `${name}=${shellWord(value)}`,
   )
   const unset = misleading.length === 0 ? '' : `unset ${misleading.join(' ')}; `
-  return `${unset}export ${words.join(' ')}`
+  return `${unset}export ${assignments.join(' ')}`
 }

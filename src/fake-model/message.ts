@@ -1,17 +1,17 @@
 import { parseDuration } from '../base/durations.ts'
 import { unreachable } from '../base/errors.ts'
-import type { ErrorTurn, Tool, Turn } from './script-schema.ts'
+import type { ErrorTurn, ScriptedTool, ScriptedTurn } from './script-schema.ts'
 
 type Block =
   | { readonly type: 'thinking'; readonly thinking: string; readonly signature: string }
   | { readonly type: 'text'; readonly text: string }
-  | ({ readonly type: 'tool_use'; readonly id: string } & Tool)
+  | ({ readonly type: 'tool_use'; readonly id: string } & ScriptedTool)
 
 /** An answer as the Messages API gives it. */
 type Message = ReturnType<typeof makeMessage>
 
 /** `id` makes the ids of the answer and of its tool calls unique. */
-export function makeMessage(turn: Turn, model: string, id: string) {
+export function makeMessage(turn: ScriptedTurn, model: string, id: string) {
   const content = makeContent(turn, id)
   const callsTool = content.some(({ type }) => type === 'tool_use')
   return {
@@ -26,7 +26,7 @@ export function makeMessage(turn: Turn, model: string, id: string) {
   }
 }
 
-function makeContent({ thinking, text, tool, tools }: Turn, id: string): Block[] {
+function makeContent({ thinking, text, tool, tools }: ScriptedTurn, id: string): Block[] {
   const calls = tools ?? (tool === undefined ? [] : [tool])
   return [
     ...(thinking ? [{ type: 'thinking', thinking, signature: `signed_${id}` } as const] : []),
@@ -37,7 +37,7 @@ function makeContent({ thinking, text, tool, tools }: Turn, id: string): Block[]
   ]
 }
 
-function makeUsage({ usage = { input: 100, output: 20 } }: Turn) {
+function makeUsage({ usage = { input: 100, output: 20 } }: ScriptedTurn) {
   return {
     input_tokens: usage.input,
     cache_creation_input_tokens: usage.cacheWrite ?? 0,

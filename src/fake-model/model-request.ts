@@ -32,7 +32,7 @@ const SESSION_HEADERS = ['x-claude-code-session-id', CONVERSATION_HEADER]
 /** Sent by sub-agents only; they share the session of their caller. */
 const AGENT_HEADER = 'x-claude-code-agent-id'
 
-/** Undefined if the body is not a request of the Messages API. */
+/** Undefined if the body is not a Messages API request. */
 export function readModelRequest(
   body: unknown,
   headers: Readonly<Record<string, string>>,

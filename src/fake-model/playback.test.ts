@@ -98,6 +98,18 @@ test('an interrupted session restarts for a new session, or continues with its o
   expect(answer(whole, { session: 'two' })).toBe('c')
 })
 
+test.each([
+  ['# Builder\n\nBuild.\n\n# Rules\n\nNone.', '# Builder'],
+  ['You are the (only) critic.', String.raw`You are the \\(only\\) critic\\.`],
+])('the suggested pattern is from the prompt of the agent: %j', (own, pattern) => {
+  const system = `# Tools\n\n# How you are run\n\nAlone.\n\n---\n\n${own}\n\n# Where you are\nHere`
+  const source = { conversations: [{ when: { system: 'Never' }, turns: turns('a') }] }
+  const match = play(source).next(ask({ system, prompts: ['Go on'] }))
+  expect(match).toMatchObject({
+    hint: expect.stringContaining(`This would match: "when": {"system":"${pattern}"}`),
+  })
+})
+
 test('a request that matches nothing is shown with a pattern that would match', () => {
   const playback = play({
     conversations: [

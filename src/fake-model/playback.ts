@@ -1,9 +1,9 @@
 import * as z from 'zod/mini'
 import { parseJson } from '../base/json.ts'
-import { shorten } from '../base/shorten.ts'
+import { oneLine, shorten } from '../base/shorten.ts'
 import type { ModelRequest } from './model-request.ts'
-import type { Turn } from './script-schema.ts'
-import type { Conversation, Script, TurnList } from './script.ts'
+import type { ScriptedTurn } from './script-schema.ts'
+import type { ScriptedConversation, Script, TurnList } from './script.ts'
 
 const wholeNumber = z.int().check(z.minimum(0))
 
@@ -29,7 +29,7 @@ export function parseAnsweredTurn(line: string): AnsweredTurn | undefined {
 export type Match =
   | {
       readonly kind: 'turn'
-      readonly turn: Turn
+      readonly turn: ScriptedTurn
       readonly place: string
       readonly answered: AnsweredTurn
     }
@@ -67,10 +67,10 @@ export class Playback {
   }
 }
 
-function matches({ system, prompt }: Conversation, request: ModelRequest): boolean {
+function matches({ system, prompt }: ScriptedConversation, request: ModelRequest): boolean {
   return (
     (system?.test(request.system) ?? true) &&
-    (prompt === undefined || request.prompts.some((words) => prompt.test(words)))
+    (prompt === undefined || request.prompts.some((text) => prompt.test(text)))
   )
 }
 
@@ -81,7 +81,7 @@ interface Position {
 }
 
 class ConversationPlayback {
-  readonly conversation: Conversation
+  readonly conversation: ScriptedConversation
   readonly #index: number
   /** Lists of interrupted sessions: the next new sessions get them, from the start. */
   #cutOff: TurnList[] = []
@@ -89,7 +89,11 @@ class ConversationPlayback {
   readonly #places = new Set<string>()
   #opened = 0
 
-  constructor(conversation: Conversation, index: number, answered: readonly AnsweredTurn[]) {
+  constructor(
+    conversation: ScriptedConversation,
+    index: number,
+    answered: readonly AnsweredTurn[],
+  ) {
     this.conversation = conversation
     this.#index = index
     const { lists, bySession } = conversation
@@ -165,16 +169,19 @@ function usedUp(where: string, count: number, what: string): Match {
 const LONGEST = 80
 const MOST_HEADINGS = 4
 
+/** The first line of the agent's own system prompt, after what forkhestra puts before it. */
+const OWN_PROMPT = /^# How you are run$.*?^---\s+(?!# Where you are$)(\S.*?)$/ms
+
 /** The request, what the script expects, and a pattern that would match. */
 function explainMiss(request: ModelRequest, script: Script): string {
   const headings = Array.from(request.system.matchAll(/^# .+$/gm), ([line]) => line)
-  const prompt = request.prompts.findLast((words) => words.trim() !== '') ?? ''
-  const system = headings.slice(-MOST_HEADINGS).join(', ') || oneLine(request.system)
-  const heading = headings.at(-1)
+  const prompt = request.prompts.findLast((text) => text.trim() !== '') ?? ''
+  const system = headings.slice(-MOST_HEADINGS).join(', ') || brief(request.system)
+  const line = OWN_PROMPT.exec(request.system)?.[1]?.slice(0, LONGEST) ?? headings.at(-1)
   const pattern =
-    heading === undefined ? { prompt: `^${escape(oneLine(prompt))}` } : { system: escape(heading) }
+    line === undefined ? { prompt: `^${escape(brief(prompt))}` } : { system: escape(line) }
   return [
-    `The request has the system prompt (${system || 'none'}) and the prompt "${oneLine(prompt)}".`,
+    `The request has the system prompt (${system || 'none'}) and the prompt "${brief(prompt)}".`,
     `The script expects ${script.map(describe).join('; ')}.`,
     `This would match: "when": ${JSON.stringify(pattern)}`,
   ].join('\n')
@@ -188,8 +195,8 @@ function describe({ place, system, prompt }: Script[number]): string {
   return `${place}: ${wanted.join(' and ') || 'any request'}`
 }
 
-function oneLine(text: string): string {
-  return shorten(text.trim().replaceAll(/\s+/g, ' '), LONGEST)
+function brief(text: string): string {
+  return shorten(oneLine(text), LONGEST)
 }
 
 /** Escapes no more than needed, so that the pattern stays readable. */

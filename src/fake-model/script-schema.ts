@@ -30,8 +30,8 @@ function areHeaders(headers: Readonly<Record<string, string>>): boolean {
 
 const headers = z.optional(
   z
-    .record(z.string(), text, { error: 'an object of texts by name' })
-    .check(z.refine(areHeaders, { error: 'names and values that HTTP allows' })),
+    .record(z.string(), text, { error: 'an object that maps names to strings' })
+    .check(z.refine(areHeaders, { error: 'valid HTTP header names and values' })),
 )
 
 const errorSchema = z.strictObject(
@@ -154,8 +154,8 @@ export const scriptSchema = z.strictObject({
   conversations: listOf(conversationSchema, 'conversation', 'a list of conversations'),
 })
 
-export type Tool = z.infer<typeof toolSchema>
-export type Turn = z.infer<typeof turnSchema>
+export type ScriptedTool = z.infer<typeof toolSchema>
+export type ScriptedTurn = z.infer<typeof turnSchema>
 export type ErrorTurn = z.infer<typeof errorSchema>
 /** What a script file holds. */
 export type ScriptSource = z.infer<typeof listSchema> | z.infer<typeof scriptSchema>

@@ -1,13 +1,13 @@
 import { parseJsonc } from '../base/jsonc.ts'
-import { listSchema, scriptSchema, type ScriptSource, type Turn } from './script-schema.ts'
+import { listSchema, scriptSchema, type ScriptSource, type ScriptedTurn } from './script-schema.ts'
 
 /** One list of turns, and its place in the script's file. */
 export interface TurnList {
   readonly place: string
-  readonly turns: readonly Turn[]
+  readonly turns: readonly ScriptedTurn[]
 }
 
-export interface Conversation {
+export interface ScriptedConversation {
   readonly place: string
   readonly system: RegExp | undefined
   readonly prompt: RegExp | undefined
@@ -18,7 +18,7 @@ export interface Conversation {
   readonly repeat: boolean
 }
 
-export type Script = readonly Conversation[]
+export type Script = readonly ScriptedConversation[]
 
 /** Reads a script file. `file` is its name in messages. */
 export function parseScript(content: string, file: string): ScriptSource {
@@ -27,11 +27,11 @@ export function parseScript(content: string, file: string): ScriptSource {
       Array.isArray(value) || typeof value !== 'object' || value === null
         ? listSchema
         : scriptSchema,
-    emptyHint: 'Write a list of turns into it, e.g. [{ "text": "Done." }]',
+    emptyHint: 'Put a list of turns in it, for example [{ "text": "Done." }]',
   })
 }
 
-export function turnsOf(source: ScriptSource): readonly Turn[] {
+export function turnsOf(source: ScriptSource): readonly ScriptedTurn[] {
   return makeScript(source).flatMap(({ lists }) => lists.flatMap(({ turns }) => turns))
 }
 
@@ -49,7 +49,7 @@ export function makeScript(source: ScriptSource): Script {
 
 type ConversationSource = Exclude<ScriptSource, readonly unknown[]>['conversations'][number]
 
-function makeConversation(source: ConversationSource, place: string): Conversation {
+function makeConversation(source: ConversationSource, place: string): ScriptedConversation {
   const { when = {}, turns, sessions, repeat = false } = source
   const flat = { place: place === '' ? '' : `${place}.turns`, turns: turns ?? [] }
   return {

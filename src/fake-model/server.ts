@@ -10,13 +10,13 @@ import { makeVariables } from './environment.ts'
 import { makeErrorBody, makeLimitError, makeMessage, renderStream } from './message.ts'
 import { readModelRequest, type ModelRequest } from './model-request.ts'
 import { Playback, type AnsweredTurn } from './playback.ts'
-import type { ErrorTurn, ScriptSource, Turn } from './script-schema.ts'
+import type { ErrorTurn, ScriptSource, ScriptedTurn } from './script-schema.ts'
 import { hasLimit, makeScript } from './script.ts'
 
 const LOOPBACK = '127.0.0.1'
 
 /** A request as it arrived, with its secrets replaced. */
-interface Received {
+interface ReceivedRequest {
   readonly method: string
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
@@ -25,7 +25,7 @@ interface Received {
 }
 
 /** A request, and how the script answered it. */
-export interface RecordedRequest extends Received {
+export interface RecordedRequest extends ReceivedRequest {
   readonly at: string
   /** Place of the turn that answers it, e.g. `conversations[0].turns[2]`. */
   readonly turn?: string
@@ -117,13 +117,17 @@ class RequestHandler {
       const { length } = JSON.stringify(received.body)
       sendJson(response, 200, { input_tokens: Math.ceil(length / BYTES_PER_TOKEN) })
     } else if (HEALTH_CHECKS.has(route)) sendJson(response, 200, {})
-    else sendError(response, { status: 404, message: `the scripted model has no ${route}` })
+    else
+      sendError(response, {
+        status: 404,
+        message: `the scripted model does not implement ${route}`,
+      })
   }
 
-  async #answer(received: Received, response: ServerResponse): Promise<void> {
+  async #answer(received: ReceivedRequest, response: ServerResponse): Promise<void> {
     const request = readModelRequest(received.body, received.headers)
     if (request === undefined) {
-      this.#record(received, { stray: 'not a request of the Messages API' })
+      this.#record(received, { stray: 'not a Messages API request' })
       const message = 'expected a body with "model" and "messages"'
       return sendError(response, { status: 400, message })
     }
@@ -142,7 +146,10 @@ class RequestHandler {
       this.#options.onAnswered?.(match.answered)
   }
 
-  #record(received: Received, how: Pick<RecordedRequest, 'turn' | 'stray' | 'hint'> = {}): void {
+  #record(
+    received: ReceivedRequest,
+    how: Pick<RecordedRequest, 'turn' | 'stray' | 'hint'> = {},
+  ): void {
     const { onRequest, remember = true } = this.#options
     const request = { at: new Date().toISOString(), ...received, ...how }
     if (remember) this.requests.push(request)
@@ -152,7 +159,7 @@ class RequestHandler {
 
 async function sendTurn(
   response: ServerResponse,
-  turn: Turn,
+  turn: ScriptedTurn,
   { model, isStream }: ModelRequest,
   id: string,
 ): Promise<void> {
@@ -203,7 +210,7 @@ async function pause(response: ServerResponse, ms: number): Promise<void> {
 const SECRETS = new Set(['x-api-key', 'authorization', 'proxy-authorization', 'cookie'])
 
 /** Undefined if the client disconnected before its request was complete. */
-async function receive(request: IncomingMessage): Promise<Received | undefined> {
+async function receive(request: IncomingMessage): Promise<ReceivedRequest | undefined> {
   const content = await text(request).catch(() => undefined)
   if (content === undefined) return undefined
   const { method = '', url: path = '' } = request

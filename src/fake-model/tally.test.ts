@@ -12,8 +12,8 @@ test('requests without a turn are counted by reason and unused turns listed', ()
   for (const stray of ['why', 'why', 'other']) tally.add({ stray })
   const unused = ['[1]', '[2]', '[3]', '[4]', '[5]', '[6]', '[7]']
   expect(tally.renderRemarks(unused)).toEqual([
-    '2 requests had no turn: why',
-    '1 request had no turn: other',
+    '2 requests had no matching turn: why',
+    '1 request had no matching turn: other',
     'unused: [1], [2], [3], [4], [5] and 2 more',
   ])
 })

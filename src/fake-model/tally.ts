@@ -25,7 +25,7 @@ export class Tally {
     }
     const strays = Array.from(this.#strays, ([why, { count, hint }]) => {
       const more = hint === undefined ? '' : `\n  ${hint.replaceAll('\n', '\n  ')}`
-      return `${counted(count, 'request')} had no turn: ${why}${more}`
+      return `${counted(count, 'request')} had no matching turn: ${why}${more}`
     })
     return unused.length === 0 ? strays : [...strays, `unused: ${renderPlaces(unused)}`]
   }

@@ -84,11 +84,11 @@ test('unreadable files are reported, and the others are read', () => {
   symlinkSync('nowhere', join(folder, 'lost.md'))
   expect([...read(folder).agents.keys()]).toEqual(['good'])
   expect(messages(folder)).toEqual([
-    '.claude/agents/big.md is 9.5 MiB long, the limit is 1 MiB.',
+    '.claude/agents/big.md is 9.5 MiB, over the limit of 1 MiB.',
     '.claude/agents/bytes.md is not UTF-8 text.',
     '.claude/agents/fifo.md is not a regular file.',
     '.claude/agents/folder.md is a directory, expected a file.',
-    '.claude/agents/loop.md is part of a loop of symbolic links.',
+    '.claude/agents/loop.md is in a symbolic link loop.',
     '.claude/agents/lost.md is a broken link.',
     '.claude/agents/nul.md is not text: it has NUL bytes.',
   ])
@@ -99,7 +99,7 @@ test('a folder that is a loop of links is reported', () => {
   const cwd = makeProject({ '.claude/x': '' })
   symlinkSync('agents', join(cwd, PROJECT_AGENTS))
   expect(messages(join(cwd, PROJECT_AGENTS))).toEqual([
-    '.claude/agents cannot be read: it is part of a loop of symbolic links.',
+    '.claude/agents cannot be read: it is in a symbolic link loop.',
   ])
 })
 

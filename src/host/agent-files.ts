@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { errorCode, errorText, UserError } from '../base/errors.ts'
 import { readTextFile } from '../base/files.ts'
 import { printable } from '../base/terminal/printable.ts'
+import type { Environment } from '../base/environment.ts'
 import { parseAgentFile, type AgentFile } from '../chain/parse/agent-file.ts'
 import type { AgentFileProblem, AgentFiles } from '../chain/plan/facts.ts'
 
@@ -10,8 +11,6 @@ import type { AgentFileProblem, AgentFiles } from '../chain/plan/facts.ts'
 export const PROJECT_AGENTS = '.claude/agents'
 
 const LIMIT_BYTES = 1024 * 1024
-
-type Environment = Readonly<Record<string, string | undefined>>
 
 /** The agents that a user has for all projects. */
 export function readUserAgents(env: Environment): AgentFiles {
@@ -51,7 +50,7 @@ function markdownIn(folder: string, shown: string, problems: AgentFileProblem[])
   } catch (error) {
     const code = errorCode(error) ?? ''
     if (!['ENOENT', 'ENOTDIR'].includes(code)) {
-      const why = code === 'ELOOP' ? 'it is part of a loop of symbolic links' : errorText(error)
+      const why = code === 'ELOOP' ? 'it is in a symbolic link loop' : errorText(error)
       problems.push({ name: '', message: `${shown} cannot be read: ${why}.` })
     }
     return []

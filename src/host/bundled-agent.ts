@@ -3,12 +3,11 @@ import type { Facts } from '../chain/plan/facts.ts'
 import { makePlan } from '../chain/plan/make-plan.ts'
 import { resolveAgent } from '../chain/plan/resolve-agent.ts'
 import { checkTasks } from '../chain/plan/task-verdict.ts'
-import { makeAgentEnvironment } from '../engines/environment.ts'
 import { loadConfiguration } from './configuration.ts'
 import { readFacts } from './facts.ts'
 import type { FrontEnd } from './front-end.ts'
 import { makeIdentity } from './identity.ts'
-import { ownFolder } from './own-folder.ts'
+import { agentEnvironment } from './own-folder.ts'
 import { makeTaskPort } from './task-port.ts'
 
 /** What a bundled agent is asked to do. */
@@ -25,7 +24,7 @@ export async function openBundled(
   { task, words }: Assignment,
   ownEnv: FrontEnd['env'],
 ) {
-  const env = makeAgentEnvironment(ownEnv, ownFolder())
+  const env = agentEnvironment(ownEnv)
   const facts = withoutProgram(name, readFacts(env))
   const { content, base } = await loadConfiguration(cwd, undefined, ownEnv)
   // Use the built-in agent even if a file has the same name.

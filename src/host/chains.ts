@@ -1,6 +1,7 @@
 import { UserError } from '../base/errors.ts'
 import { didYouMean } from '../base/nearest.ts'
 import { shellWord } from '../base/shell-quote.ts'
+import { own } from '../base/objects.ts'
 import { BUILT_IN_AGENTS } from '../chain/builtins/agents.ts'
 import type { ChainConfig } from '../chain/parse/chains-schema.ts'
 
@@ -8,7 +9,7 @@ import type { ChainConfig } from '../chain/parse/chains-schema.ts'
 export function getChain<
   Chain extends { readonly description?: ChainConfig['description']; readonly steps: unknown },
 >(chains: Readonly<Record<string, Chain>>, name: string): Chain {
-  const found = Object.hasOwn(chains, name) ? chains[name] : undefined
+  const found = own(chains, name)
   if (found !== undefined) return found
   const list = Object.entries(chains).map(([known, { description }]) =>
     description === undefined ? `  ${known}` : `  ${known}: ${description}`,

@@ -2,8 +2,10 @@ import { counted } from '../base/amounts.ts'
 import type { Problem } from '../base/errors.ts'
 import { printable } from '../base/terminal/printable.ts'
 import { BUILT_IN_AGENTS, BUNDLED_AGENTS } from '../chain/builtins/agents.ts'
+import { BUILT_IN_CHAINS } from '../chain/builtins/chains.ts'
 import type { AgentFile } from '../chain/parse/agent-file.ts'
 import type { ChainsConfig } from '../chain/parse/chains-schema.ts'
+import { agentSteps, allLists, expandChain } from '../chain/parse/items.ts'
 import { parseTemplate, variablesOf } from '../chain/parse/template.ts'
 import type { Facts } from '../chain/plan/facts.ts'
 import { chooseOnFail, makeOnFail } from '../chain/plan/make-policy.ts'
@@ -45,8 +47,12 @@ function findProblems({ content, base }: Configuration, cwd: string, facts: Fact
       resolveAgent(agent, { cwd, agents: content.agents ?? {}, base, agentBase: base }, facts),
     )
   }
-  for (const levels of policyLevels(content)) {
-    collect(problems, () => makeOnFail(levels, () => 0))
+  for (const { onFail, list, owner, chain } of failures(content)) {
+    const targets = { items: list, numbers: list.map((_, index) => index + 1) }
+    collect(problems, () => makeOnFail(onFail, targets, { owner, chain }, () => 0))
+  }
+  for (const [name, chain] of Object.entries(content.chains)) {
+    collect(problems, () => expandChain(chain, { ...BUILT_IN_CHAINS, ...content.chains }, name))
   }
   for (const file of promptFiles(content)) {
     // The values of variables are not known here.
@@ -56,12 +62,40 @@ function findProblems({ content, base }: Configuration, cwd: string, facts: Fact
   return problems
 }
 
-function policyLevels({ chains, agents = {} }: ChainsConfig) {
+/** Programs that are missing, although no chain uses them: they may be for another machine. */
+export function missingPrograms(
+  { content, base }: Configuration,
+  cwd: string,
+  facts: Facts,
+): Problem[] {
+  const { agents = {} } = content
+  const others = { ...BUILT_IN_AGENTS, ...BUNDLED_AGENTS }
+  const checked = new Set([
+    ...usedAgents(content),
+    ...nativeAgents(content),
+    ...Object.keys(others),
+  ])
+  const problems: Problem[] = []
+  for (const [name, agent] of Object.entries(agents)) {
+    if (checked.has(name) || isDirectSpawnAgent(agent)) continue
+    collect(problems, () => resolveAgent(name, { cwd, agents, base, agentBase: base }, facts))
+  }
+  return problems
+}
+
+/** What each step and group does on failure. */
+function failures({ chains, agents = {} }: ChainsConfig) {
   return Object.entries(chains).flatMap(([name, chain]) =>
-    chain.steps.map((step) => {
-      const agent = Object.hasOwn(agents, step.agent) ? agents[step.agent] : undefined
-      return { name, step, chain, agent: agent ?? {} }
-    }),
+    allLists(chain.steps).flatMap((list) =>
+      list.map((item) => {
+        const config =
+          'agent' in item && Object.hasOwn(agents, item.agent) ? agents[item.agent] : {}
+        const own = list === chain.steps ? chain : {}
+        const onFail = chooseOnFail({ step: item, chain: own, agent: config ?? {} })
+        const owner = `'${'agent' in item ? item.agent : (item.name ?? 'a group')}'`
+        return { onFail, list, owner, chain: name }
+      }),
+    ),
   )
 }
 
@@ -72,13 +106,11 @@ function nativeAgents({ agents = {} }: ChainsConfig): string[] {
 
 /** The agents of the steps, and those that run after a failure. */
 function usedAgents(content: ChainsConfig): Set<string> {
-  return new Set(
-    policyLevels(content).flatMap((levels) => {
-      const onFail = chooseOnFail(levels)
-      const { agent } = levels.step
-      return typeof onFail === 'object' && 'run' in onFail ? [agent, onFail.run] : [agent]
-    }),
+  const steps = Object.values(content.chains).flatMap((chain) => agentSteps(chain.steps))
+  const recoveries = failures(content).flatMap(({ onFail }) =>
+    typeof onFail === 'object' && 'run' in onFail ? [onFail.run] : [],
   )
+  return new Set([...steps.map(({ agent }) => agent), ...recoveries])
 }
 
 function promptFiles({ chains, agents = {} }: ChainsConfig): Set<string> {
@@ -86,7 +118,7 @@ function promptFiles({ chains, agents = {} }: ChainsConfig): Set<string> {
     ...Object.values(agents).map((agent) => agent.defaultPromptFile),
     ...Object.values(chains).flatMap(({ promptFile, steps }) => [
       promptFile,
-      ...steps.map((step) => step.promptFile),
+      ...agentSteps(steps).map((step) => step.promptFile),
     ]),
   ]
   return new Set(files.filter((file) => file !== undefined).filter((file) => file !== ''))

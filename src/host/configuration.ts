@@ -3,8 +3,10 @@ import { errorText, UserError } from '../base/errors.ts'
 import { readTextFile } from '../base/files.ts'
 import { Mask } from '../base/secrets/mask.ts'
 import { printable } from '../base/terminal/printable.ts'
+import type { Environment } from '../base/environment.ts'
 import type { ChainsConfig } from '../chain/parse/chains-schema.ts'
 import type { Plan } from '../chain/plan/plan.ts'
+import { cut } from '../views/terminal/columns.ts'
 import { namedIn } from './secrets.ts'
 
 /** A configuration; `base` is the folder that its relative paths start from. */
@@ -16,8 +18,6 @@ export interface Configuration {
   readonly base: string
   readonly content: ChainsConfig
 }
-
-type Environment = Readonly<Record<string, string | undefined>>
 
 const CONFIG_LIMIT_BYTES = 4 * 1024 * 1024
 
@@ -40,7 +40,7 @@ export async function loadConfiguration(
     if (file.kind === 'unusable')
       throw new UserError(`Configuration ${nameFor(path, cwd)} ${file.problem}.`)
     if (given !== undefined) {
-      throw new UserError(`Configuration not found: ${given}`, `It was looked for in ${cwd}.`)
+      throw new UserError(`Configuration not found: ${given}`, `Looked in: ${cwd}`)
     }
   }
   return { file: undefined, base: cwd, content: { chains: {} } }
@@ -98,13 +98,11 @@ async function changedLines(before: string, now: string): Promise<string[]> {
   const patch = createTwoFilesPatch('', '', before, now, undefined, undefined, options)
   return ['-', '+'].flatMap((sign) => {
     const lines = patch.split('\n').filter((line) => line.startsWith(sign))
-    const shown = lines.slice(0, SHOWN).map((line) => `  ${sign} ${cut(printable(line.slice(1)))}`)
+    // Secrets are already masked, so that a line may be cut anywhere.
+    const shown = lines
+      .slice(0, SHOWN)
+      .map((line) => `  ${sign} ${cut(printable(line.slice(1)), WIDEST)}`)
     const more = lines.length - SHOWN
     return more > 0 ? [...shown, `  ${sign} … (${more} more)`] : shown
   })
-}
-
-/** Secrets are already masked, so that a line may be cut anywhere. */
-function cut(line: string): string {
-  return line.length > WIDEST ? `${line.slice(0, WIDEST - 1).toWellFormed()}…` : line
 }

@@ -7,14 +7,14 @@ import type { Place } from '../run/place.ts'
 /** The path of a native agent's conversation in a record; all attempts at an iteration share one. */
 export function conversationIn(record: string | undefined, place: Place): string | undefined {
   if (record === undefined) return undefined
-  const { step, round, iteration, task, attempt } = place
+  const { scope, step, round, iteration, task, attempt } = place
   const path =
-    task === undefined ? iterationPath({ step, round, iteration }) : taskPath(task, attempt)
+    task === undefined ? iterationPath({ step, scope, round, iteration }) : taskPath(task, attempt)
   const name = `${path}.conversation.ndjson`
   try {
     withFileIn(record, name, () => undefined)
   } catch (error) {
-    // A link leads out of the record. System errors, such as a full disk, are reported by the writer.
+    // A link points outside the record. System errors, such as a full disk, are reported by the writer.
     if (errorCode(error) === undefined) return undefined
   }
   return join(record, name)

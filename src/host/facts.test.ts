@@ -37,14 +37,18 @@ describe('a path', () => {
     [
       'whose interpreter is gone',
       '#!/no/such/sh\n',
-      "asks for '/no/such/sh' in its first line, which does not exist",
+      "names the interpreter '/no/such/sh' in its first line, which does not exist",
     ],
     [
       'whose interpreter with arguments is gone',
       '#! /no/such/env  -S x\n',
-      "asks for '/no/such/env' in its first line, which does not exist",
+      "names the interpreter '/no/such/env' in its first line, which does not exist",
     ],
-    ['without any interpreter', '#!\n', "asks for '' in its first line, which does not exist"],
+    [
+      'without any interpreter',
+      '#!\n',
+      "names the interpreter '' in its first line, which does not exist",
+    ],
     [
       'with Windows line endings',
       '#!/bin/sh\r\necho\r\n',
@@ -53,7 +57,7 @@ describe('a path', () => {
     [
       'of another system',
       Uint8Array.of(0x4d, 0x5a, 0, 0, 1),
-      'is not a script and not a program for this system',
+      'is neither a script nor a program for this system',
     ],
   ])('to a file %s is unusable', (_, content, problem) => {
     const path = join(makeProject({ a: content }), 'a')

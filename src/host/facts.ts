@@ -1,7 +1,7 @@
 import { accessSync, closeSync, constants, existsSync, openSync, readSync } from 'node:fs'
 import { dirname, isAbsolute, join } from 'node:path'
-import { listIfThere, statOf } from '../base/files.ts'
-import { isInRepository } from '../base/repository.ts'
+import { listNames, statOf } from '../base/files.ts'
+import { isBareRepository, isInRepository } from '../base/repository.ts'
 import type { Facts, ProgramFact } from '../chain/plan/facts.ts'
 import { readPromptText } from '../chain/prompts/prompt-file.ts'
 import { PROJECT_AGENTS, readAgentFiles, readUserAgents } from './agent-files.ts'
@@ -25,11 +25,12 @@ export function readFacts(env: Readonly<Record<string, string | undefined>>): Fa
       }
       return unusable ?? { kind: 'missing' }
     },
-    namesIn: listIfThere,
+    namesIn: listNames,
     fileExists: (file) => statOf(file)?.isFile() ?? false,
     mustAsk: process.getuid?.() === 0 && sandbox !== '1' && bubblewrap !== '1',
     isOwnProgram: (program) => own !== undefined && dirname(program) === own,
     isInRepository,
+    isBareRepository,
     hasVariable: (name) => (env[name]?.trim() ?? '') !== '',
     readPrompt: readPromptText,
     agentFiles: (cwd) => readAgentFiles(join(cwd, PROJECT_AGENTS), PROJECT_AGENTS),
@@ -68,12 +69,12 @@ function readInterpreter(path: string): ProgramFact {
       return { kind: 'unusable', path, problem: 'has Windows line endings in its first line', hint }
     }
     if (existsSync(interpreter)) return { kind: 'program', path }
-    const problem = `asks for '${interpreter}' in its first line, which does not exist`
+    const problem = `names the interpreter '${interpreter}' in its first line, which does not exist`
     return { kind: 'unusable', path, problem }
   }
   if (isNative(head)) return { kind: 'program', path }
   if (line.includes('\0')) {
-    return { kind: 'unusable', path, problem: 'is not a script and not a program for this system' }
+    return { kind: 'unusable', path, problem: 'is neither a script nor a program for this system' }
   }
   return { kind: 'program', path, interpreter: '/bin/sh' }
 }

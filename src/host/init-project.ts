@@ -33,7 +33,7 @@ interface NewFile {
 }
 
 /** Files to write, and files that are left alone and why. */
-interface Beginning {
+interface StarterFiles {
   readonly files: readonly NewFile[]
   readonly left: readonly { readonly path: string; readonly why: string }[]
 }
@@ -42,13 +42,13 @@ interface Instructions {
   readonly path: string
   readonly file: TextFile
   /** Whether the file has the section about forkhestra. */
-  readonly isThere: boolean
+  readonly hasSection: boolean
 }
 
 const INSTRUCTIONS_LIMIT = 16 * 1024 * 1024
 
 interface InitOptions {
-  /** Also writes the built-in prompts, to be changed. */
+  /** Also writes the built-in prompts, so that they can be edited. */
   readonly withPrompts: boolean
   /** Also tells coding agents about forkhestra. */
   readonly withInstructions: boolean
@@ -58,7 +58,7 @@ interface InitOptions {
 /** Writes the first files of a project; throws if one cannot be written, and then writes none. */
 export function initProject({ folder: cwd }: Project, options: InitOptions) {
   const instructions = readInstructions(cwd)
-  const parts = [makeBeginning(cwd, options.withPrompts)]
+  const parts = [planStarterFiles(cwd, options.withPrompts)]
   if (options.withInstructions) parts.push(addSection(instructions, cwd))
   const files = parts.flatMap((part) => part.files)
   const left = parts.flatMap((part) => part.left)
@@ -68,7 +68,7 @@ export function initProject({ folder: cwd }: Project, options: InitOptions) {
   return { files, left, instructions, specs }
 }
 
-function makeBeginning(cwd: string, withPrompts: boolean): Beginning {
+function planStarterFiles(cwd: string, withPrompts: boolean): StarterFiles {
   const wanted = {
     ...STARTER_CONFIGURATION,
     ...STARTER_SPECS,
@@ -92,16 +92,16 @@ function readInstructions(cwd: string): Instructions {
   const path = names.find((name) => isTaken(join(cwd, name))) ?? 'AGENTS.md'
   const file = readTextFile(join(cwd, path), INSTRUCTIONS_LIMIT)
   const heading = AGENTS_SECTION.split('\n', 1)[0]!
-  const isThere = file.kind === 'text' && file.text.split(/\r?\n/).includes(heading)
-  return { path, file, isThere }
+  const hasSection = file.kind === 'text' && file.text.split(/\r?\n/).includes(heading)
+  return { path, file, hasSection }
 }
 
-function addSection({ path, file, isThere }: Instructions, cwd: string): Beginning {
-  if (isThere) return { files: [], left: [{ path, why: 'it already has the section' }] }
+function addSection({ path, file, hasSection }: Instructions, cwd: string): StarterFiles {
+  if (hasSection) return { files: [], left: [{ path, why: 'it already has the section' }] }
   if (!isTaken(join(cwd, path))) return { files: [{ path, text: AGENTS_SECTION }], left: [] }
   // A clone must not choose which of the user's files is written to.
   if (pathInside(path, { cwd }) === undefined)
-    throw cannotAdd(path, 'is a link to a place outside the project')
+    throw cannotAdd(path, 'is a link to a location outside the project')
   if (file.kind === 'missing') throw cannotAdd(path, 'is a link to a file that does not exist')
   if (file.kind === 'unusable') throw cannotAdd(path, file.problem)
   const gap = file.text === '' ? '' : file.text.endsWith('\n') ? '\n' : '\n\n'
@@ -118,7 +118,7 @@ function refuseForeignLink(path: string, cwd: string, env: InitOptions['env']): 
   const link = findForeignLink(join(real, path), repositoryTop(real) ?? real, env)
   if (link === undefined) return
   throw new UserError(
-    `${relative(real, link)} is a link to a place outside the project`,
+    `${relative(real, link)} is a link to a location outside the project`,
     'Replace it with a folder, or remove the link from git. Nothing was written.',
   )
 }
@@ -132,10 +132,10 @@ function whyLeftAlone(path: string, cwd: string): string | undefined {
     )
   }
   // A new file would take precedence over the one in use, and empty templates over real specs.
-  const isThere = fileIn(cwd)
-  if (path in STARTER_CONFIGURATION && isThere('forge/chains.json'))
+  const isFile = fileIn(cwd)
+  if (path in STARTER_CONFIGURATION && isFile('forge/chains.json'))
     return 'forge/chains.json is used'
-  if (path in STARTER_SPECS && findSpecs('forge/orch/specs', isThere) === 'ralph')
+  if (path in STARTER_SPECS && findSpecs('forge/orch/specs', isFile) === 'ralph')
     return 'the specs are in ralph'
   return undefined
 }
@@ -181,10 +181,16 @@ function writeAllOrNothing(root: string, files: readonly NewFile[]): void {
       for (const step of undo.toReversed()) attempt(step)
       throw new CannotWrite(
         `${path} cannot be written: ${errorText(error)}`,
-        'Nothing was written. Make it writable and retry.',
+        `Nothing was written. ${hintFor(error)}`,
       )
     }
   }
+}
+
+function hintFor(error: unknown): string {
+  return /is not a folder|ENOTDIR/.test(errorText(error))
+    ? 'Move or remove the file that is in the way, and retry.'
+    : 'Make it writable and retry.'
 }
 
 /** Outermost first. */
@@ -202,6 +208,6 @@ function attempt(step: () => void): void {
   try {
     step()
   } catch {
-    // Another program has changed it meanwhile.
+    // Another program has changed it in the meantime.
   }
 }

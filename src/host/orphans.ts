@@ -1,15 +1,15 @@
 import { join } from 'node:path'
 import { NotNow, UserError } from '../base/errors.ts'
-import { listIfThere } from '../base/files.ts'
+import { listNames } from '../base/files.ts'
 import { Mask } from '../base/secrets/mask.ts'
 import { printable } from '../base/terminal/printable.ts'
 import type { Leftover } from '../records/events/schema.ts'
 import type { RecordPlaces } from '../records/journal/record-folder.ts'
 import { holderOf } from '../records/journal/run-lock.ts'
-import { Family, findLeft } from '../run/process/family.ts'
+import { RunProcesses, findOrphans } from '../run/process/run-processes.ts'
 import { resumeCommand } from '../views/runs.ts'
 import type { FrontEnd } from './front-end.ts'
-import { isChat } from './records/is-chat.ts'
+import { isChat } from './records/plan-in.ts'
 
 type User = Pick<FrontEnd, 'confirm' | 'env'>
 
@@ -21,7 +21,7 @@ interface DeadRun {
 
 interface OrphanChoice {
   readonly mayKill: boolean
-  /** Whether a new run may work beside them. */
+  /** Whether a new run may start while they are running. */
   readonly isShared: boolean
 }
 
@@ -29,18 +29,18 @@ interface OrphanChoice {
  * Kills the processes that dead runs left running, if the user agrees; returns warnings. Otherwise a new
  * run is refused, because both would do the same tasks in the same files.
  */
-export async function dealWithOrphans(
+export async function clearOrphans(
   { roots, origins }: RecordPlaces,
   { mayKill, isShared }: OrphanChoice,
   user: User,
 ): Promise<string[]> {
   const isDead = (folder: string) => holderOf(folder)?.life === 'dead' && origins.isSigned(folder)
   const records = roots.flatMap((root) =>
-    listIfThere(root).flatMap((id) => (id.startsWith('.') ? [] : [[id, join(root, id)] as const])),
+    listNames(root).flatMap((id) => (id.startsWith('.') ? [] : [[id, join(root, id)] as const])),
   )
   const dead = new Map(records.filter(([, folder]) => isDead(folder)))
   const warnings: string[] = []
-  for (const [run, processes] of findLeft([...dead.keys()])) {
+  for (const [run, processes] of findOrphans([...dead.keys()])) {
     const words = `run ${run} is dead and left these processes running: ${namesOf(processes, user)}`
     if (mayKill || (await user.confirm(`The ${words}. Kill them?`))) {
       warnings.push(await end(run, processes, user))
@@ -52,7 +52,7 @@ export async function dealWithOrphans(
         [
           'They would interfere with the new run. Kill them: add --kill-orphans',
           `Or continue the dead run: ${resumeWithout({ run, record: dead.get(run)! })}`,
-          'Or start beside them anyway: add --anyway',
+          'Or start anyway: add --anyway',
         ].join('\n'),
       )
     }
@@ -63,7 +63,7 @@ export async function dealWithOrphans(
 /** The same for a run that is resumed: two agents in one iteration would undo each other's work. */
 export async function endOrphansOf(dead: DeadRun, mayKill: boolean, user: User): Promise<string[]> {
   const { run } = dead
-  const processes = Family.left(run).list()
+  const processes = RunProcesses.ofDeadRun(run).list()
   if (processes.length === 0) return []
   if (!mayKill) await mustConfirm(dead, processes, user)
   return [await end(run, processes, user)]
@@ -80,10 +80,10 @@ export async function mayEndOrphans(
   user: User,
 ): Promise<boolean> {
   const { run } = dead
-  const before = Family.left(run).list()
+  const before = RunProcesses.ofDeadRun(run).list()
   if (mayKill || before.length === 0 || isDriven()) return mayKill
   // A process that has just ended killed its children before it released the lock.
-  const now = Family.left(run).list()
+  const now = RunProcesses.ofDeadRun(run).list()
   const processes = before.filter(({ pid }) => now.some((each) => each.pid === pid))
   if (processes.length === 0) return false
   await mustConfirm(dead, processes, user)
@@ -91,7 +91,7 @@ export async function mayEndOrphans(
 }
 
 export function hasOrphans(run: string): boolean {
-  return Family.left(run).list().length > 0
+  return RunProcesses.ofDeadRun(run).list().length > 0
 }
 
 async function mustConfirm(
@@ -111,7 +111,7 @@ function resumeWithout({ run, record }: DeadRun): string {
 }
 
 async function end(run: string, processes: readonly Leftover[], user: User): Promise<string> {
-  const leftovers = await Family.left(run).end(new AbortController().signal)
+  const leftovers = await RunProcesses.ofDeadRun(run).end(new AbortController().signal)
   const survivors = leftovers.filter(({ survived }) => survived === true)
   const did = survivors.length === 0 ? 'killed' : 'could not kill'
   const names = namesOf(survivors.length === 0 ? processes : survivors, user)

@@ -1,5 +1,6 @@
 import { dirname, join } from 'node:path'
 import { statOf } from '../base/files.ts'
+import { makeAgentEnvironment } from '../engines/environment.ts'
 
 /** In an installed package. */
 const BUILT = join(import.meta.dir, '../../bin')
@@ -19,4 +20,11 @@ export function ownProgram(): string | undefined {
   const program = folder === undefined ? undefined : join(folder, 'forkhestra')
   // A program that was compiled with the library has none next to it.
   return program !== undefined && statOf(program)?.isFile() === true ? program : undefined
+}
+
+/** The environment that agents start from, with our own programs on PATH. */
+export function agentEnvironment(
+  outer: Readonly<Record<string, string | undefined>>,
+): Record<string, string> {
+  return makeAgentEnvironment(outer, ownFolder())
 }

@@ -15,7 +15,7 @@ const LOST_WITH_WORD = new RegExp(`\\S{0,40}${LOST_MASK}`, 'g')
 export interface Sources {
   /** The configuration, if the plan was made from it. */
   readonly content?: ChainsConfig | undefined
-  /** The prompt of the command line. */
+  /** The prompt on the command line. */
   readonly prompt?: string | undefined
 }
 
@@ -69,10 +69,10 @@ function restore<Value>(value: Value, levels: readonly Texts[]): Value {
 }
 
 /** A text of a plan with a missing secret. */
-export interface Lacking {
+export interface MissingText {
   /** The secret with the word before it, and its place. */
   readonly words: string
-  /** Whether it is the prompt of the command line, which the user can pass again. */
+  /** Whether it is the prompt on the command line, which the user can pass again. */
   readonly isPrompt: boolean
 }
 
@@ -90,19 +90,19 @@ export function allSteps({ root, recoveries }: Plan): readonly StepNode[] {
 }
 
 /** The texts of a recorded plan that lack an unnamed secret. */
-export function lackingIn(plan: Plan): Lacking[] {
+export function findMissingTexts(plan: Plan): MissingText[] {
   const { root: _, recoveries: __, ...rest } = plan
   const found = [
     ...allSteps(plan).flatMap((step) => [
-      ...lackingAt(step.prompt.filter(isTyped), 'the prompt of the command line', true),
-      ...lackingAt({ ...step, prompt: undefined, policy: undefined }, `step ${step.number}`),
-      ...lackingAt(
+      ...missingTextsAt(step.prompt.filter(isTyped), 'the prompt on the command line', true),
+      ...missingTextsAt({ ...step, prompt: undefined, policy: undefined }, `step ${step.number}`),
+      ...missingTextsAt(
         step.prompt.filter((each) => !isTyped(each)),
         `the prompt of step ${step.number}`,
       ),
-      ...lackingAt(step.policy, `step ${step.number}`),
+      ...missingTextsAt(step.policy, `step ${step.number}`),
     ]),
-    ...lackingAt(rest, 'the chain'),
+    ...missingTextsAt(rest, 'the chain'),
   ]
   return [...new Map(found.map((each) => [each.words, each])).values()]
 }
@@ -111,8 +111,8 @@ function isTyped({ level }: StepNode['prompt'][number]): boolean {
   return level === 'command line'
 }
 
-function lackingAt(value: unknown, where: string, isPrompt = false): Lacking[] {
-  const found: Lacking[] = []
+function missingTextsAt(value: unknown, where: string, isPrompt = false): MissingText[] {
+  const found: MissingText[] = []
   mapStrings(value, (text) => {
     for (const [shown] of text.matchAll(LOST_WITH_WORD)) {
       found.push({ words: `${printable(shown)} in ${where}`, isPrompt })

@@ -41,6 +41,12 @@ function currentFolder(): string {
     accessSync(folder, constants.X_OK)
     return folder
   } catch (error) {
+    if (folder.includes('\uFFFD')) {
+      throw new NotNow(
+        `The name of the current folder is not UTF-8 text: ${shownPath(folder)}`,
+        'Rename it.',
+      )
+    }
     const what = errorCode(error) === 'ENOENT' ? 'no longer exists' : 'cannot be read'
     throw new NotNow(
       `The current folder ${what}: ${shownPath(folder)}`,
@@ -63,7 +69,7 @@ export function projectLines({ folder, here, foreign }: Project): string[] {
 }
 
 /** Refuses to create a project inside a repository unless the user names the folder. */
-export function checkBeginning({ isFound, here, searched }: Project, command: string): void {
+export function refuseNestedProject({ isFound, here, searched }: Project, command: string): void {
   const top = searched.at(-1)!
   if (isFound || top === here || !holdsRepository(top)) return
   throw new UserError(
@@ -73,7 +79,10 @@ export function checkBeginning({ isFound, here, searched }: Project, command: st
 }
 
 /** A path from the command line, relative to the project. */
-export function pathFromProject(path: string, { folder, here }: Project): string {
+export function pathFromProject(
+  path: string,
+  { folder, here }: Pick<Project, 'folder' | 'here'>,
+): string {
   if (path === '' || folder === here || isAbsolute(path)) return path
   return relative(folder, resolve(here, path))
 }

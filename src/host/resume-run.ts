@@ -1,18 +1,17 @@
 import { errorCode, errorText, NotNow, UserError } from '../base/errors.ts'
 import { statOf } from '../base/files.ts'
-import { randomLetters } from '../base/ids.ts'
 import { localTime } from '../base/local-time.ts'
 import { MASKED } from '../base/secrets/encodings.ts'
 import { Mask, unmask } from '../base/secrets/mask.ts'
 import type { ChainsConfig } from '../chain/parse/chains-schema.ts'
+import { agentSteps, expandChain } from '../chain/parse/items.ts'
 import { applyOverrides, raiseBudgets } from '../chain/plan/overrides.ts'
 import type { Plan } from '../chain/plan/plan.ts'
-import { makeAgentEnvironment } from '../engines/environment.ts'
-import { makeStamp } from '../records/events/event.ts'
 import { readPlan, readRunState } from '../records/journal/read-run.ts'
 import { holderOf, RunLock } from '../records/journal/run-lock.ts'
 import {
   findRun,
+  isNestedRun,
   listOwnRuns,
   unreadableNewerThan,
   type RunBrief,
@@ -20,19 +19,20 @@ import {
 import { compareConfiguration } from './configuration.ts'
 import type { FrontEnd } from './front-end.ts'
 import { endOrphansOf } from './orphans.ts'
-import { ownFolder } from './own-folder.ts'
+import { stampFor } from './identity.ts'
+import { agentEnvironment } from './own-folder.ts'
 import {
   allSteps,
-  lackingIn,
+  findMissingTexts,
   restoreTexts,
   withoutConfigurationText,
-  type Lacking,
+  type MissingText,
 } from './plan-texts.ts'
 import { agentsOf } from './queue/configuration.ts'
 import { refuseUnsound, renewStore } from './queue/store.ts'
-import { ForeignRecord, takeOver } from './records/foreign.ts'
-import { isChat } from './records/is-chat.ts'
-import { recordsOf, type Places } from './records/place.ts'
+import { ForeignRecord, signForeign } from './records/foreign.ts'
+import { isChat } from './records/plan-in.ts'
+import { recordsOf, type ProjectRecords } from './records/place.ts'
 import { readRecordedPlan } from './records/recorded-plan.ts'
 import type { ReadyRun } from './run-session.ts'
 import { nameIn, secretsOf } from './secrets.ts'
@@ -47,7 +47,7 @@ class RunIsDriven extends NotNow {
   }
 }
 
-export interface ResumeOptions {
+export interface ResumeRequest {
   /** Absent: the newest run that is not complete. */
   readonly run?: string | undefined
   /** Changes to the limits of the plan. */
@@ -71,7 +71,7 @@ export type Resumable =
 /** Prepares a recorded run to continue where its record ends. */
 export async function prepareResume(
   frontEnd: FrontEnd,
-  options: ResumeOptions,
+  options: ResumeRequest,
 ): Promise<Resumable> {
   const places = recordsOf(frontEnd)
   const run = chooseRun(places, options.run, frontEnd)
@@ -87,7 +87,7 @@ export async function prepareResume(
   try {
     return await readResumable(run, lock, frontEnd, options, warnings)
   } catch (error) {
-    // Nothing has started, so the run stays as it was. The lock of a dead process stays, too: it shows
+    // Nothing has started, so the run stays as it was. The lock of a dead process also stays: it shows
     // the next caller which processes that one left running.
     if (error instanceof UserError && !isDead) lock.release()
     throw error
@@ -97,14 +97,14 @@ export async function prepareResume(
 /** Refuses a run from another machine or user, unless the user trusts it. */
 async function acceptRecord(
   run: RunBrief,
-  places: Places,
-  { trustRecord, showForeign }: ResumeOptions,
+  places: ProjectRecords,
+  { trustRecord, showForeign }: ResumeRequest,
 ): Promise<string[]> {
-  if (trustRecord === true) return takeOver(run, places)
+  if (trustRecord === true) return signForeign(run, places)
   const foreign = places.origins.checkStrictly(run.folder)
   if (foreign === undefined) return []
   await showForeign?.(run)
-  throw new ForeignRecord(run, foreign)
+  throw new ForeignRecord(run, foreign, showForeign !== undefined)
 }
 
 /** A run whose record cannot be written cannot continue. */
@@ -121,9 +121,13 @@ export function takeLock({ id, folder }: Pick<RunBrief, 'id' | 'folder'>): RunLo
 }
 
 /** The named run, or the newest one that is not complete. */
-function chooseRun(places: Places, word: string | undefined, { notice }: FrontEnd): RunBrief {
+function chooseRun(
+  places: ProjectRecords,
+  word: string | undefined,
+  { notice }: FrontEnd,
+): RunBrief {
   if (word !== undefined) return findRun(places, word)
-  const runs = listOwnRuns(places)
+  const runs = listOwnRuns(places).filter((run) => !isNestedRun(run, places))
   const isOpen = ({ status, folder }: RunBrief) => RESUMABLE.includes(status) && !isChat(folder)
   const run = runs.find(isOpen) ?? findRun(places, undefined)
   const [unreadable] = unreadableNewerThan(places, run.id)
@@ -157,7 +161,7 @@ async function readResumable(
   run: RunBrief,
   lock: RunLock,
   frontEnd: FrontEnd,
-  options: ResumeOptions,
+  options: ResumeRequest,
   before: readonly string[],
 ): Promise<Resumable> {
   const { id, folder } = run
@@ -171,13 +175,13 @@ async function readResumable(
     lock.release()
     return { kind: 'finished', run, isChat: isChat(folder) }
   }
-  const env = makeAgentEnvironment(frontEnd.env, ownFolder())
+  const env = agentEnvironment(frontEnd.env)
   const { prompt } = options
   const { plan: recorded, warnings, content, changes } = await readRecorded(id, folder, env, prompt)
   checkFolder(id, recorded.cwd)
   const { overrides = {} } = options
   const plan = raiseBudgets(applyOverrides(recorded, overrides), overrides.budget ?? {})
-  const seat = takeWorkingTree(plan, frontEnd.env, options.anyway === true)
+  const workingTree = takeWorkingTree(plan, frontEnd.env, options.anyway === true)
   try {
     const ended = await endOrphansOf(
       { run: id, record: folder },
@@ -186,15 +190,19 @@ async function readResumable(
     )
     const session = {
       env,
-      stamp: makeStamp(id, `w-${randomLetters(6)}`, seq + 1),
+      stamp: stampFor(id, seq),
       agents: await agentsOf(plan, env),
       content,
       resumed: { folder, lock, state, lostMs: run.lostMs },
     }
     const all = [...before, ...damageWarnings(damage), ...warnings, ...ended, ...changes]
-    return { kind: 'ready', ready: { plan, warnings: all, session }, release: () => seat.leave() }
+    return {
+      kind: 'ready',
+      ready: { plan, warnings: all, session },
+      release: () => workingTree.leave(),
+    }
   } catch (error) {
-    seat.leave()
+    workingTree.leave()
     throw error
   }
 }
@@ -244,34 +252,48 @@ function withSecrets(
   prompt: string | undefined,
 ): Plan {
   const { plan: recorded, text } = withoutConfigurationText(whole)
-  if (prompt !== undefined && !lackingIn(recorded).some(({ isPrompt }) => isPrompt)) {
-    throw new UserError(
-      `The record of run ${id} contains the whole prompt.`,
-      'Leave out --prompt. To use another prompt, start a new run.',
-    )
+  if (prompt !== undefined && !findMissingTexts(recorded).some(({ isPrompt }) => isPrompt)) {
+    throw refusePrompt(id, recorded, env)
   }
   const known = { ...env, ...configuredSecrets(recorded, content) }
   const mask = new Mask(secretsOf(unmask(recorded, known).value, env, content?.agents ?? {}))
   const restored = restoreTexts(recorded, { content, prompt }, mask)
   const { value, missing } = unmask(restored, known)
-  if (missing.length > 0) throw refusal(id, missing, lackingIn(restored), prompt)
+  if (missing.length > 0) throw refusal(id, missing, findMissingTexts(restored), prompt)
   const { configuration } = value
   if (configuration === undefined || text === undefined) return value
   return { ...value, configuration: { ...configuration, text } }
+}
+
+function refusePrompt(id: string, plan: Plan, env: Record<string, string>): UserError {
+  const { missing } = unmask(
+    allSteps(plan).map(({ prompt }) => prompt),
+    env,
+  )
+  if (missing.length > 0) {
+    return new UserError(
+      `The record of run ${id} contains the whole prompt, except the value of ${missing.join(', ')}.`,
+      `Leave out --prompt and set ${missing.join(' and ')}: ${missing[0]}=… forkhestra resume ${id}`,
+    )
+  }
+  return new UserError(
+    `The record of run ${id} contains the whole prompt.`,
+    'Leave out --prompt. To use another prompt, start a new run.',
+  )
 }
 
 /** Lists the missing secrets, and what to do about them. */
 function refusal(
   id: string,
   missing: readonly string[],
-  texts: readonly Lacking[],
+  texts: readonly MissingText[],
   prompt: string | undefined,
 ): UserError {
   const names = missing.filter((name) => name !== MASKED)
   const isPrompt = texts.some((text) => text.isPrompt)
   const isElsewhere = texts.some((text) => !text.isPrompt)
   const hints = [
-    ...(names.length > 0 ? ['Set the variables again.'] : []),
+    ...(names.length > 0 ? [`Set ${names.join(' and ')} again, and retry.`] : []),
     ...(isPrompt && prompt === undefined
       ? ['Pass exactly the same prompt again: --prompt TEXT.']
       : []),
@@ -289,10 +311,12 @@ function refusal(
 
 /** The values of variables in the configuration, if it has not changed. */
 function configuredSecrets(plan: Plan, content: ChainsConfig | undefined): Record<string, string> {
-  const chain = plan.chain === undefined ? undefined : content?.chains[plan.chain]
+  const chains = content?.chains ?? {}
+  const chain = plan.chain === undefined ? undefined : chains[plan.chain]
+  const steps = chain === undefined ? [] : agentSteps(expandChain(chain, chains, plan.chain).steps)
   const secrets: Record<string, string> = {}
   for (const step of allSteps(plan)) {
-    const own = chain?.steps[step.number - 1]?.env
+    const own = steps[step.number - 1]?.env
     const levels = [content?.agents?.[step.agent.name]?.env, chain?.env, own]
     for (const [name, value] of levels.flatMap((env) => Object.entries(env ?? {})))
       secrets[nameIn(step, name)] = value

@@ -1,7 +1,8 @@
 import { Mask, type MaskStream } from '../base/secrets/mask.ts'
 import type { EventBody, OutputChunk, Stamp } from '../records/events/event.ts'
 import type { RunEvent } from '../records/events/schema.ts'
-import { NO_EVENTS, next, type RunState } from '../records/events/state.ts'
+import { next } from '../records/events/fold.ts'
+import { NO_EVENTS, type RunState } from '../records/events/state.ts'
 import { Control } from '../records/journal/control.ts'
 import { recordPlaces } from '../records/journal/record-folder.ts'
 import type { RunLock } from '../records/journal/run-lock.ts'
@@ -16,7 +17,7 @@ import type { Ports } from '../run/ports.ts'
 import { runPlan } from '../run/chain/run-plan.ts'
 import { makeTaskPort } from './task-port.ts'
 import { VERSION } from './version.ts'
-import type { View } from '../views/screen.ts'
+import type { View } from '../views/view.ts'
 import { conversationIn } from './conversation-path.ts'
 import { makeQueuePort } from './queue/port.ts'
 import { whyWanted } from './records/unfinished-queues.ts'
@@ -31,7 +32,7 @@ export interface Session {
   readonly env: Readonly<Record<string, string>>
   readonly stamp: Stamp
   /** Makes the view of the run, which may read its state and add warnings. */
-  readonly view: (run: Watched) => View
+  readonly view: (run: LiveRun) => View
   readonly stop: AbortSignal
   readonly force: AbortSignal
   /** All agents that may get a queued task. */
@@ -64,7 +65,7 @@ interface Resumed {
 }
 
 /** A run as its view sees it. */
-export interface Watched {
+export interface LiveRun {
   readonly state: RunState
   warn(text: string): void
 }
@@ -75,7 +76,6 @@ export async function runSession(
   session: Session,
 ): Promise<RunState> {
   const { env, agents, content, resumed, stop, force, ownsProcess } = session
-  const { work = (of, at) => runPlan(of, at) } = session
   const hasCgroup = ownsProcess && env['FORKHESTRA_CGROUP'] !== 'off'
   const cgroup = hasCgroup ? Cgroup.enter(plan.run) : undefined
   const record = await openRecord(plan, session)
@@ -100,6 +100,7 @@ export async function runSession(
     control,
     readPrompt: readPromptText,
     tasks: makeTaskPort(plan.cwd, plan.run, env),
+    tasksIn: (cwd) => makeTaskPort(cwd, plan.run, env),
     env,
     stop,
     force,
@@ -115,7 +116,7 @@ export async function runSession(
   }
   let left: Promise<void> | undefined
   try {
-    await work(plan, ports, noRecord)
+    await (session.work?.(plan, ports, noRecord) ?? runPlan(plan, ports))
   } finally {
     // This takes some time, so it runs in parallel.
     left = cgroup?.then((group) => group?.leave())
@@ -225,7 +226,7 @@ function describeProblem({ kind, why }: RecordProblem): EventBody {
   if (kind === 'lost') return { type: 'record_lost', why }
   if (kind === 'torn') return { type: 'record_lost', why, partly: true }
   const texts = {
-    behind: `the record cannot be written now: ${why}. The run continues, and retries writing`,
+    behind: `the record cannot be written at the moment: ${why}. The run continues and keeps retrying`,
     changed:
       'another program changed the events.ndjson of this run: earlier events may be missing from its record. The run continues, and can still be resumed',
     back: 'the record can be written again',

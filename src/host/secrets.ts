@@ -5,13 +5,7 @@ import type { Lacks } from '../records/events/schema.ts'
 import type { ChainsConfig } from '../chain/parse/chains-schema.ts'
 import { renderTemplate } from '../chain/parse/template.ts'
 import type { Plan, StepNode } from '../chain/plan/plan.ts'
-import {
-  allSteps,
-  lackingIn,
-  restoreTexts,
-  withoutConfigurationText,
-  type Lacking,
-} from './plan-texts.ts'
+import { allSteps, findMissingTexts, restoreTexts, withoutConfigurationText } from './plan-texts.ts'
 
 /** The configured agents: any of them may get a queued task. */
 type Agents = Readonly<
@@ -93,10 +87,7 @@ export function findMissingSecrets(
   )
   const { missing } = unmask(recorded, env)
   const names = missing.filter((name) => name !== MASKED && !configured.includes(name))
-  return makeLacks(names, lackingIn(recorded))
-}
-
-function makeLacks(names: readonly string[], texts: readonly Lacking[]): Lacks | undefined {
+  const texts = findMissingTexts(recorded)
   // Texts first: masking would take a word after an option such as --password for its value.
   const what = [...texts.map(({ words }) => words), ...names]
   if (what.length === 0) return undefined

@@ -39,7 +39,7 @@ export class StopSwitch {
   }
 }
 
-/** Whether this process was started to ignore a signal. */
+/** Whether this process was started with the signal ignored. */
 export function isIgnored(signal: StopSignal): boolean {
   if (process.platform !== 'linux') return false
   const mask = /^SigIgn:\s*([0-9a-f]+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]

@@ -73,7 +73,7 @@ describe('the fingerprint of the tasks', () => {
       'an iteration ends that did not finish its task',
       async ({ tasks, port }) => {
         tasks.claimNext()
-        await port.endIteration(1, 2, 'exited')
+        await port.endIteration('1', 2, 'exited')
       },
     ],
     [
@@ -81,7 +81,7 @@ describe('the fingerprint of the tasks', () => {
       async ({ root, port }) => {
         for (const iteration of [2, 3]) {
           inIteration(root, iteration).claimNext()
-          await port.endIteration(1, iteration, 'timed_out')
+          await port.endIteration('1', iteration, 'timed_out')
         }
       },
     ],
@@ -118,13 +118,13 @@ describe('the end of an iteration', () => {
     const { root, tasks, port } = makeTasks()
     tasks.claimNext()
     inIteration(root, 3).claimNext()
-    expect(await port.endIteration(1, 2, 'exited')).toEqual(['TASK-001'])
+    expect(await port.endIteration('1', 2, 'exited')).toEqual(['TASK-001'])
     expect(await port.count()).toMatchObject({ held: 1 })
-    expect(await port.endIteration(1, 3, 'exited')).toEqual(['TASK-002'])
+    expect(await port.endIteration('1', 3, 'exited')).toEqual(['TASK-002'])
     expect(await port.count()).toMatchObject({ held: 0 })
   })
 
   test('returns nothing without tasks', async () => {
-    expect(await makeTaskPort(makeProject(), RUN, {}).endIteration(1, 1, 'exited')).toEqual([])
+    expect(await makeTaskPort(makeProject(), RUN, {}).endIteration('1', 1, 'exited')).toEqual([])
   })
 })

@@ -1,11 +1,10 @@
 import { existsSync } from 'node:fs'
 import { errorText } from '../base/errors.ts'
+import type { Environment } from '../base/environment.ts'
 import type { Tasks } from '../chain/plan/tasks.ts'
 import type { Iteration } from '../tasks/claims/owner.ts'
 import { findTaskFolders } from '../tasks/folders.ts'
 import type { RunTasks } from '../tasks/run-tasks.ts'
-
-type Environment = Readonly<Record<string, string | undefined>>
 
 /** The tasks of a project for a run. Projects without tasks load nothing. */
 export function makeTaskPort(cwd: string, run: string, env: Environment): Tasks {
@@ -32,7 +31,7 @@ export function makeTaskPort(cwd: string, run: string, env: Environment): Tasks 
       const { shared, local } = folders()
       if (!existsSync(shared) && !existsSync(local)) return []
       const tasks = await openTasks()
-      const iteration = { id: run, step: String(step), iteration: String(number) }
+      const iteration = { id: run, step, iteration: String(number) }
       const ids = tasks.heldBy(iteration)
       unreleased.push({ iteration, outcome })
       release(tasks)
@@ -45,6 +44,22 @@ export function makeTaskPort(cwd: string, run: string, env: Environment): Tasks 
         return tasks.fingerprint()
       } catch {
         return '' // A folder that this user cannot read has no tasks for a run.
+      }
+    },
+    async hasClaimed(step, number) {
+      const tasks = await openTasks()
+      try {
+        return tasks.heldBy({ id: run, step, iteration: String(number) }).length > 0
+      } catch {
+        return false // `count` reports the problem.
+      }
+    },
+    async inWork() {
+      const tasks = await openTasks()
+      try {
+        return tasks.inWork()
+      } catch {
+        return [] // `count` reports the problem.
       }
     },
     find: async (word) => (await openTasks()).find(word),
@@ -60,7 +75,8 @@ export function makeTaskPort(cwd: string, run: string, env: Environment): Tasks 
       const tasks = await openTasks()
       release(tasks)
       try {
-        return tasks.count(before)
+        const ended = unreleased.map(({ iteration }) => iteration)
+        return tasks.count(before, ended)
       } catch (error) {
         return { ...NOTHING, broken: 1, problem: errorText(error) }
       }

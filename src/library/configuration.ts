@@ -1,11 +1,20 @@
 import { loadConfiguration } from '../host/configuration.ts'
 import { getChain as findChain } from '../host/chains.ts'
+import { expandChain } from '../chain/parse/items.ts'
 import { renderTemplate } from '../chain/parse/template.ts'
 import type { ChainConfig, ChainsConfig } from '../chain/parse/chains-schema.ts'
 import { PlanError } from '../chain/plan/problems.ts'
 import { Variables } from '../chain/plan/variables.ts'
 import { renderPrompt } from '../chain/prompts/read-phases.ts'
-import { toChain, toChainStep, type Chain, type Steps, type Substituted } from './steps.ts'
+import {
+  mapSteps,
+  toChain,
+  toChainItem,
+  toItemConfig,
+  type Chain,
+  type Steps,
+  type Substituted,
+} from './steps.ts'
 
 /** The configuration of a project; each step says with `loop` whether its agent runs in a loop. */
 export interface ForkhestraConfig extends Readonly<Omit<ChainsConfig, 'chains'>> {
@@ -16,17 +25,26 @@ export interface ForkhestraConfig extends Readonly<Omit<ChainsConfig, 'chains'>>
 export async function loadConfig(cwd: string): Promise<ForkhestraConfig | null> {
   const { file, content } = await loadConfiguration(cwd, undefined, {})
   if (file === undefined) return null
-  const chains = Object.entries(content.chains).map(([name, chain]) => [name, withLoops(chain)])
-  return { ...content, chains: Object.fromEntries(chains) as ForkhestraConfig['chains'] }
+  return { ...content, chains: mapValues(content.chains, withLoops) }
 }
 
 /** A named chain of a configuration; throws an error that lists the existing names. */
 export function getChain(config: ForkhestraConfig | ChainsConfig, name: string): Chain {
-  return withLoops(findChain<Chain | ChainConfig>(config.chains, name))
+  const chains = mapValues(config.chains as Readonly<Record<string, Chain>>, (chain) => {
+    return { ...chain, steps: chain.steps.map(toItemConfig) }
+  })
+  return withLoops(expandChain(findChain(chains, name), chains, name))
 }
 
-function withLoops(chain: Chain | ChainConfig): Chain {
-  return { ...chain, steps: chain.steps.map(toChainStep) }
+function withLoops(chain: ChainConfig): Chain {
+  return { ...chain, steps: chain.steps.map(toChainItem) }
+}
+
+function mapValues<From, To>(
+  values: Readonly<Record<string, From>>,
+  change: (value: From) => To,
+): Record<string, To> {
+  return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, change(value)]))
 }
 
 /**
@@ -47,7 +65,7 @@ export function substituteVars(
     if (isRaw || variables.problems.length > 0) return renderTemplate(template)
     return renderPrompt(template, `the prompt of ${owner}`)
   }
-  const filled = steps.map((step) => {
+  const filled = mapSteps(steps, (step) => {
     const owner = `'${step.agent}'`
     const isRaw = step.rawPrompt ?? rest.rawPrompt
     return {

@@ -1,27 +1,27 @@
-import { dropUndefined } from '../base/drop-undefined.ts'
+import { dropUndefined } from '../base/objects.ts'
 import { UserError } from '../base/errors.ts'
 import { checkChain } from '../chain/parse/chains-file.ts'
 import type { AgentConfig, ChainConfig } from '../chain/parse/chains-schema.ts'
-import { MAX_ITERATIONS } from '../chain/parse/dsl.ts'
+import { MAX_ITERATIONS } from '../chain/parse/chain-text.ts'
+import { expandChain } from '../chain/parse/items.ts'
 import type { ChainPolicyConfig } from '../chain/parse/policy-schema.ts'
 import { makePlan } from '../chain/plan/make-plan.ts'
 import type { Grace } from '../chain/plan/policy.ts'
 import { checkTasks } from '../chain/plan/task-verdict.ts'
-import { makeAgentEnvironment } from '../engines/environment.ts'
+import { checkBranchRepository } from '../host/branch-repository.ts'
 import { readFacts } from '../host/facts.ts'
 import { checkDepth, makeIdentity } from '../host/identity.ts'
-import { dealWithOrphans } from '../host/orphans.ts'
-import { ownFolder } from '../host/own-folder.ts'
+import { agentEnvironment } from '../host/own-folder.ts'
 import { resolveCwd } from '../host/project.ts'
 import type { ReadyRun } from '../host/run-session.ts'
 import { makeTaskPort } from '../host/task-port.ts'
-import { isNested, takeWorkingTree } from '../host/working-tree.ts'
+import { startInWorkingTree } from '../host/working-tree.ts'
 import type { Reason } from '../records/events/schema.ts'
-import type { RunState } from '../records/events/state.ts'
-import { isComplete, isSettled, type StepState } from '../records/events/step-state.ts'
 import { recordPlaces } from '../records/journal/record-folder.ts'
-import { carryOut, frontEndOf, untilStopped, type SessionOptions } from './session.ts'
-import { toChain, toStepConfig, type ChainStep, type Steps } from './steps.ts'
+import { isDone, itemsOf, type RunState } from '../records/events/state.ts'
+import { isComplete, type StepState } from '../records/events/step-state.ts'
+import { runReady, makeFrontEnd, withStopSignals, type SessionOptions } from './session.ts'
+import { stepsIn, toChain, toItemConfig, type ChainStep, type Steps } from './steps.ts'
 
 interface ExecuteOptions extends SessionOptions {
   readonly cwd?: string | undefined
@@ -104,30 +104,23 @@ export async function run(options: RunOptions): Promise<RunResult> {
 export async function executeChain(options: ChainOptions): Promise<ChainResult> {
   const ready = await prepare(options)
   const { plan } = ready
-  return untilStopped(plan.run, options, async (stopping) => {
-    if (options.record !== true)
-      return resultOf(plan.run, await carryOut(ready, options, stopping, { isRecorded: false }))
-    const workingTree = takeWorkingTree(plan, process.env, options.anyway === true)
-    try {
-      const frontEnd = frontEndOf(plan.cwd)
-      const places = recordPlaces({ folder: plan.cwd, searched: [plan.cwd] }, process.env)
-      const isShared = options.anyway === true || isNested(process.env)
-      const mayKill = options.killOrphans === true
-      const orphans = await dealWithOrphans(places, { mayKill, isShared }, frontEnd)
-      const recorded = { ...ready, warnings: [...ready.warnings, ...orphans] }
-      return resultOf(plan.run, await carryOut(recorded, options, stopping))
-    } finally {
-      workingTree.leave()
-    }
+  const { record = false, anyway = false, killOrphans = false } = options
+  return withStopSignals(plan.run, options, async (stopping) => {
+    const start = async (begun: ReadyRun) =>
+      resultOf(plan.run, await runReady(begun, options, stopping, { isRecorded: record }))
+    if (!record) return start(ready)
+    return startInWorkingTree(ready, { anyway, killOrphans }, makeFrontEnd(plan.cwd), start)
   })
 }
 
 /** The result of a run, from its events. */
-export function resultOf(id: string, { steps: all, record }: RunState): ChainResult {
-  const steps = all.filter(({ isRecovery }) => isRecovery !== true)
-  const failedAt = steps.findIndex((step) => !isSettled(step))
+export function resultOf(id: string, state: RunState): ChainResult {
+  const { record } = state
+  const steps = state.steps.filter(({ isRecovery }) => isRecovery !== true)
+  const success = itemsOf(state, '').every((item) => item.isSettled)
+  const failedAt = success ? -1 : steps.findIndex((step) => !isDone(state, step))
   return {
-    success: failedAt === -1,
+    success,
     run: id,
     ...(record === undefined ? {} : { record }),
     steps: steps.map((step) => ({ agent: step.agent, result: stepResult(step) })),
@@ -140,10 +133,10 @@ function stepResult({ reason = 'skipped', iterations, lastExitCode }: StepState)
 }
 
 async function prepare(options: ChainOptions): Promise<ReadyRun> {
-  const env = makeAgentEnvironment(process.env, ownFolder())
+  const env = agentEnvironment(process.env)
   checkDepth(env['FORKHESTRA_RUN_PATH'])
   const cwd = resolveCwd(options.cwd)
-  const { run: id, stamp } = makeIdentity()
+  const { run: id, stamp } = makeIdentity(recordPlaces({ folder: cwd, searched: [cwd] }, env))
   const agents = options.agentDefaults ?? {}
   const request = {
     run: id,
@@ -160,21 +153,22 @@ async function prepare(options: ChainOptions): Promise<ReadyRun> {
   }
   const { plan, warnings } = makePlan(request, readFacts(env))
   await checkTasks(plan, makeTaskPort(cwd, id, env), warnings)
-  return { plan, warnings, session: { env, stamp, agents } }
+  const all = [...warnings, ...checkBranchRepository(plan, env)]
+  return { plan, warnings: all, session: { env, stamp, agents } }
 }
 
 /** The chain in the form of the configuration. */
 function chainOf(options: ChainOptions): ChainConfig {
   const { steps: given, prompt: own, promptFile: ownFile, ...rest } = toChain(options.steps)
-  const steps = given.map(toStepConfig)
-  checkIterations(given)
+  const steps = given.map(toItemConfig)
+  checkIterations(stepsIn(given))
   const { chainPrompt, chainPromptFile, policy } = options
-  // The chain's own text must not win over a file that was given here.
+  // The chain's own text must not take precedence over a file that was given here.
   const isGiven = chainPrompt !== undefined || chainPromptFile !== undefined
   const [prompt, promptFile] = isGiven ? [chainPrompt, chainPromptFile] : [own, ownFile]
   const chain = { ...rest, ...policy, steps, ...dropUndefined({ prompt, promptFile }) }
   checkChain(chain)
-  return chain
+  return expandChain(chain, {})
 }
 
 /** Checks what types cannot express. */
@@ -184,7 +178,7 @@ function checkIterations(steps: readonly ChainStep[]): void {
     const isCount = Number.isInteger(iterations) && iterations >= 1 && iterations <= MAX_ITERATIONS
     if (!loop || isCount) continue
     throw new UserError(
-      `The iterations of '${agent}' are ${iterations}, expected a whole number from 1 to ${MAX_ITERATIONS}.`,
+      `"iterations" of '${agent}' is ${iterations}, expected a whole number from 1 to ${MAX_ITERATIONS}.`,
     )
   }
 }

@@ -9,11 +9,11 @@ import type { Counts } from '../queue/store.ts'
 import {
   refuseWithoutQueue,
   withQueueClient,
-  type Caller,
+  type QueueCaller,
   type OpenQueue,
   type QueueRequest,
 } from '../host/queue/caller.ts'
-import { agentPath, checkAgent } from '../host/queue/check-agent.ts'
+import { checkTypedAgent } from '../host/queue/check-agent.ts'
 import {
   driveQueue,
   driveUntilDone,
@@ -24,7 +24,7 @@ import {
 } from '../host/queue/drive.ts'
 import { describeQueue, maskMessages } from '../host/queue/masked.ts'
 import type { FrontEnd } from '../host/front-end.ts'
-import { carryOut, frontEndOf, untilStopped, type SessionOptions } from './session.ts'
+import { runReady, makeFrontEnd, withStopSignals, type SessionOptions } from './session.ts'
 
 export interface QueueOptions {
   readonly cwd?: string | undefined
@@ -86,14 +86,17 @@ export class Queue {
   #run: string | undefined
 
   constructor({ cwd, run }: QueueOptions) {
-    this.#frontEnd = frontEndOf(cwd)
+    this.#frontEnd = makeFrontEnd(cwd)
     this.#run = run
   }
 
   /** Queues a task and returns its name; nothing is started. */
   async push(prompt: string, options: TaskOptions = {}): Promise<string> {
-    const push = this.#readPush(prompt, options)
-    if (push.agent !== undefined) await checkAgent(this.#request, push.agent)
+    const given = this.#readPush(prompt, options)
+    const push =
+      given.agent === undefined
+        ? given
+        : { ...given, agent: await checkTypedAgent(this.#request, given.agent) }
     const [name] = await this.#with(
       'create-run',
       ({ client }) => client.push([push]),
@@ -131,7 +134,7 @@ export class Queue {
   check({ from, max = 100, lifo }: LeaseQuery = {}): Promise<QueueMessage[]> {
     return this.#with(
       'existing',
-      async (opened) => take(await opened.client.check({ from, max, lifo }), opened),
+      async (opened) => this.#take(await opened.client.check({ from, max, lifo }), opened),
       () => [],
     )
   }
@@ -149,7 +152,7 @@ export class Queue {
           AbortSignal.any(stops),
         )
         const { status, senders, deadlock } = received
-        const messages = await take(received, opened)
+        const messages = await this.#take(received, opened)
         return { status, senders, messages, ...(deadlock === undefined ? {} : { deadlock }) }
       },
       () => ({ status: 'nothing_to_wait_for' as const, senders: [], messages: [] }),
@@ -169,7 +172,7 @@ export class Queue {
     return this.#with('create-store', ({ client }) => client.send(to, text), refuseWithoutQueue)
   }
 
-  /** Cancels a task and its sub-tasks: waiting ones at once, running ones are asked to stop. */
+  /** Cancels a task and its descendants: waiting ones at once, running ones are asked to stop. */
   cancel(name: string) {
     return this.#with('existing', ({ client }) => client.cancel(name), refuseWithoutQueue)
   }
@@ -188,8 +191,7 @@ export class Queue {
     const given = Object.entries({ ...options, on_parent_end: onParentEnd })
     const values = given.flatMap(([name, value]) => {
       if (value === undefined || !PUSH_OPTIONS.has(name)) return []
-      const text = String(value)
-      return [[name, name === 'agent' ? agentPath(text, this.#frontEnd) : text] as const]
+      return [[name, String(value)] as const]
     })
     if (prompt.trim() === '') throw new UserError('The prompt of the task is missing.')
     return { ...readPushOptions(values), prompt }
@@ -199,13 +201,23 @@ export class Queue {
   #with<Result>(
     access: 'create-run' | 'create-store' | 'existing',
     work: (opened: OpenQueue) => Promise<Result>,
-    nothing: (caller?: Caller) => NoInfer<Result>,
+    nothing: (caller?: QueueCaller) => NoInfer<Result>,
   ): Promise<Result> {
     const remember = (opened: OpenQueue) => {
       this.#run = opened.run
       return work(opened)
     }
     return withQueueClient(this.#request, access, remember, nothing)
+  }
+
+  /** Acknowledges the messages, which removes them from the inbox. */
+  async #take(
+    delivery: Awaited<ReturnType<OpenQueue['client']['check']>>,
+    opened: OpenQueue,
+  ): Promise<QueueMessage[]> {
+    const messages = await maskMessages(delivery.messages, opened, this.#frontEnd.env)
+    const lost = new Set((await delivery.acknowledge()).map(({ id }) => id))
+    return messages.filter(({ id }) => !lost.has(id)).map(messageJson)
   }
 
   async #start(opened: OpenQueue, options: RunQueueOptions): Promise<QueueResult> {
@@ -222,7 +234,7 @@ export class Queue {
       ...(options.signal ? [options.signal] : []),
     ])
     const success =
-      isDone || (await driveHere(this.#frontEnd, opened, names, mayKill, { ...options, signal }))
+      isDone || (await driveTasks(this.#frontEnd, opened, names, mayKill, { ...options, signal }))
     return { success, started, held, unfinished }
   }
 }
@@ -235,17 +247,17 @@ export function openQueue(options: QueueOptions = {}): Queue {
 }
 
 /** Drives started tasks in this process if no other one does; returns whether all succeeded. */
-export function driveHere(
+export function driveTasks(
   frontEnd: FrontEnd,
   driven: Driven,
   names: readonly string[],
   mayKill: boolean,
   options: SessionOptions,
 ): Promise<boolean> {
-  return untilStopped(driven.run, options, async (stopping) => {
+  return withStopSignals(driven.run, options, async (stopping) => {
     const drive = (lock: Parameters<typeof driveQueue>[2]) =>
       driveQueue(frontEnd, driven, lock, mayKill, (ready, work) =>
-        carryOut(ready, options, stopping, { work }),
+        runReady(ready, options, stopping, { work }),
       )
     const end = await driveUntilDone(driven, names, drive, () => stopping.stop)
     return end === 'over' && (await haveSucceeded(driven, names))
@@ -260,14 +272,4 @@ function readCount(name: 'count' | 'parallel', { [name]: value }: RunQueueOption
 /** A bare number means seconds. */
 function readTimeout(timeout: string | number): number {
   return parseDuration(typeof timeout === 'number' ? `${timeout}s` : timeout, 'timeout')
-}
-
-/** Acknowledges the messages, which removes them from the inbox. */
-async function take(
-  delivery: Awaited<ReturnType<OpenQueue['client']['check']>>,
-  opened: OpenQueue,
-): Promise<QueueMessage[]> {
-  const messages = await maskMessages(delivery.messages, opened, process.env)
-  const lost = new Set((await delivery.acknowledge()).map(({ id }) => id))
-  return messages.filter(({ id }) => !lost.has(id)).map(messageJson)
 }

@@ -8,7 +8,7 @@ import type { RunEvent } from '../records/events/schema.ts'
 import type { RunState } from '../records/events/state.ts'
 import { PlainView } from '../views/plain.ts'
 import { Terminal } from '../views/terminal.ts'
-import { endedBySignals } from './signals.ts'
+import { withSignalHandlers } from './signals.ts'
 
 /** Options of all calls that start agents. */
 export interface SessionOptions {
@@ -30,14 +30,14 @@ export interface SessionOptions {
 type Stopping = Pick<Session, 'stop' | 'force'>
 
 /** Calls `work` with signals that abort when the run must stop. */
-export function untilStopped<Result>(
+export function withStopSignals<Result>(
   run: string,
   { signal, force, handleSignals = true }: SessionOptions,
   work: (stopping: Stopping) => Promise<Result>,
 ): Promise<Result> {
   const workWith = (stopSwitch: StopSwitch) =>
     work({ stop: either(stopSwitch.stop, signal), force: either(stopSwitch.force, force) })
-  return handleSignals ? endedBySignals(run, workWith) : workWith(new StopSwitch())
+  return handleSignals ? withSignalHandlers(run, workWith) : workWith(new StopSwitch())
 }
 
 function either(one: AbortSignal, other: AbortSignal | undefined): AbortSignal {
@@ -45,7 +45,7 @@ function either(one: AbortSignal, other: AbortSignal | undefined): AbortSignal {
 }
 
 /** Runs a plan on behalf of a program. */
-export async function carryOut(
+export async function runReady(
   ready: ReadyRun,
   { verbose, onEvent, onOutput }: SessionOptions,
   stopping: Stopping,
@@ -83,7 +83,7 @@ export async function carryOut(
 }
 
 /** There is no user to inform or to ask. */
-export function frontEndOf(
+export function makeFrontEnd(
   cwd: string | undefined,
   notice: FrontEnd['notice'] = () => undefined,
 ): FrontEnd {

@@ -1,12 +1,12 @@
 import { isIgnored, StopSwitch } from '../host/stop-switch.ts'
 import type { StopSignal } from '../run/ports.ts'
-import { Family } from '../run/process/family.ts'
+import { RunProcesses } from '../run/process/run-processes.ts'
 
 const SIGNALS: readonly StopSignal[] = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT']
 
 /** The runs that a signal stops. */
 const runs = new Map<StopSwitch, string>()
-/** The signal that ends the program after its runs, because it has no listener of its own. */
+/** The signal that ends the program after its runs, because the program has no listener for it. */
 let fatal: StopSignal | undefined
 let allOver = Promise.withResolvers<void>()
 
@@ -23,7 +23,7 @@ const listeners = SIGNALS.map((signal) => {
  * The first signal stops the run, the second one kills its agents. Afterwards the signal ends the program,
  * unless the program listens for it.
  */
-export async function endedBySignals<Result>(
+export async function withSignalHandlers<Result>(
   run: string,
   work: (stopSwitch: StopSwitch) => Promise<Result>,
 ): Promise<Result> {
@@ -60,5 +60,5 @@ function stopListening(): void {
 
 /** For a program that calls `process.exit` during a run. */
 function killAll(): void {
-  for (const run of runs.values()) new Family(run, false).kill()
+  for (const run of runs.values()) new RunProcesses(run, false).kill()
 }

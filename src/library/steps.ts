@@ -1,35 +1,63 @@
-import { dropUndefined } from '../base/drop-undefined.ts'
-import { parseDsl } from '../chain/parse/dsl.ts'
-import type { ChainConfig, StepConfig } from '../chain/parse/chains-schema.ts'
+import { dropUndefined } from '../base/objects.ts'
+import { UserError } from '../base/errors.ts'
+import { parseChain as parse } from '../chain/parse/chain-text.ts'
+import type {
+  ChainConfig,
+  GroupConfig,
+  ItemConfig,
+  StepConfig,
+} from '../chain/parse/chains-schema.ts'
 
-/** A step with the fields of the configuration; `loop` tells whether the agent runs until its marker. */
+/** A step with the fields of the configuration; `loop`: whether the agent runs until its marker. */
 export interface ChainStep extends Readonly<Omit<StepConfig, 'iterations' | 'args'>> {
   readonly iterations: number
   readonly loop: boolean
   readonly args?: readonly string[] | undefined
 }
 
+/** A group, or another chain, in the place of a step; exactly one of the first four fields is present. */
+export interface ChainGroup extends Readonly<
+  Omit<GroupConfig, 'sequence' | 'parallel' | 'fallback'>
+> {
+  readonly sequence?: readonly ChainItem[]
+  readonly parallel?: readonly ChainItem[]
+  readonly fallback?: readonly ChainItem[]
+  readonly chain?: string
+}
+
+export type ChainItem = ChainStep | ChainGroup
+
 export interface Chain extends Readonly<Omit<ChainConfig, 'steps'>> {
-  readonly steps: readonly ChainStep[]
+  readonly steps: readonly ChainItem[]
 }
 
 /** A chain after `substituteVars`, which uses longer names for the prompt. */
 export interface Substituted extends Readonly<
   Omit<ChainConfig, 'steps' | 'prompt' | 'promptFile'>
 > {
-  readonly steps: ChainStep[]
+  readonly steps: ChainItem[]
   readonly chainPrompt: string | undefined
   readonly chainPromptFile: string | undefined
 }
 
-export type Steps = readonly ChainStep[] | Chain | Substituted
+export type Steps = readonly ChainItem[] | Chain | Substituted
 
-/** Parses a chain such as `planner:3 -> builder`. `isAgent` tells whether a word like `x:abc` is an agent. */
-export function parseDSL(
-  text: string,
-  isAgent: (name: string) => boolean = () => false,
-): ChainStep[] {
-  return parseDsl(text, isAgent).map(toChainStep)
+type IsAgent = (name: string) => boolean
+
+/** Parses a chain of steps such as `planner:3 -> builder`. `isAgent` decides whether a word like `x:abc` is an agent. */
+export function parseDSL(text: string, isAgent: IsAgent = () => false): ChainStep[] {
+  return parseChain(text, isAgent).map((item) => {
+    if (isStep(item) && item.copies === undefined) return item
+    throw new UserError(
+      'parseDSL parses only steps that run one after another.',
+      'For groups, copies and other chains use parseChain, which returns a tree.',
+    )
+  })
+}
+
+/** Parses a chain with groups, such as `(builder:10 -> reviewer:1):3`. */
+export function parseChain(text: string, isAgent: IsAgent = () => false): ChainItem[] {
+  return parse(text, isAgent).map(toChainItem)
 }
 
 export function toChain(given: Steps): Chain {
@@ -40,19 +68,67 @@ export function toChain(given: Steps): Chain {
   return { ...rest, ...dropUndefined({ prompt, promptFile }) }
 }
 
-function isList(given: Steps): given is readonly ChainStep[] {
+function isList(given: Steps): given is readonly ChainItem[] {
   return Array.isArray(given)
 }
 
-export function toChainStep(step: StepConfig | ChainStep): ChainStep {
-  if ('loop' in step) return step
-  return { ...step, iterations: step.iterations ?? 1, loop: step.iterations !== undefined }
+function isStep(item: ChainItem): item is ChainStep {
+  return 'agent' in item
 }
 
-export function toStepConfig({ iterations, loop, args, ...rest }: ChainStep): StepConfig {
-  return {
-    ...rest,
-    ...(loop ? { iterations } : {}),
-    ...(args === undefined ? {} : { args: [...args] }),
-  }
+/** Applies a function to all steps, those of groups included. */
+export function mapSteps(
+  items: readonly ChainItem[],
+  change: (step: ChainStep) => ChainStep,
+): ChainItem[] {
+  return items.map((item) =>
+    isStep(item) ? change(item) : mapLists(item, (list) => mapSteps(list, change)),
+  )
+}
+
+/** All steps, those of groups included. */
+export function stepsIn(items: readonly ChainItem[]): ChainStep[] {
+  const found: ChainStep[] = []
+  mapSteps(items, (step) => {
+    found.push(step)
+    return step
+  })
+  return found
+}
+
+function mapLists(
+  group: ChainGroup,
+  change: (items: readonly ChainItem[]) => ChainItem[],
+): ChainGroup {
+  const lists = LISTS.flatMap((key) => {
+    const list = group[key]
+    return list === undefined ? [] : [[key, change(list)] as const]
+  })
+  return { ...group, ...Object.fromEntries(lists) }
+}
+
+const LISTS = ['sequence', 'parallel', 'fallback'] as const
+
+export function toChainItem(item: ItemConfig | ChainItem): ChainItem {
+  const [converted] = mapSteps([item], (step) =>
+    'loop' in step ? step : { ...(step as ChainStep), ...loopOf(step) },
+  )
+  return converted!
+}
+
+function loopOf({ iterations }: StepConfig): Pick<ChainStep, 'iterations' | 'loop'> {
+  return { iterations: iterations ?? 1, loop: iterations !== undefined }
+}
+
+export function toItemConfig(item: ChainItem): ItemConfig {
+  const [converted] = mapSteps([item], ({ iterations, loop, args, ...rest }) => {
+    const own = loop ? { iterations } : {}
+    const config: StepConfig = {
+      ...rest,
+      ...own,
+      ...(args === undefined ? {} : { args: [...args] }),
+    }
+    return config as ChainStep
+  })
+  return converted as ItemConfig
 }

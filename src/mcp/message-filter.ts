@@ -1,7 +1,7 @@
 import { Transform, type TransformCallback } from 'node:stream'
 import { callbackify } from 'node:util'
 import { parseJSONRPCMessage, type JSONRPCMessage } from '@modelcontextprotocol/server'
-import { isTooDeep } from '../base/json.ts'
+import { isObject, isTooDeep } from '../base/json.ts'
 
 const PARSE_ERROR = -32_700
 const INVALID_REQUEST = -32_600
@@ -76,14 +76,10 @@ function idOf(value: unknown): Refusal['id'] {
   return typeof id === 'string' || Number.isSafeInteger(id) ? (id as string | number) : null
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null
-}
-
 interface FilterHandlers {
   /** The sender of an invalid message would otherwise wait forever. */
   refused(refusal: Refusal): void
-  handedOn(message: JSONRPCMessage): void
+  accepted(message: JSONRPCMessage): void
   /** Settles when the end of the input may be passed on. */
   ended(): Promise<void>
 }
@@ -139,14 +135,14 @@ export class MessageFilter extends Transform {
 
   #endLine(): void {
     const line = this.#takeLine()
-    if (!this.#isTooLong) this.#handOn(line)
+    if (!this.#isTooLong) this.#passOn(line)
     this.#isTooLong = false
   }
 
-  #handOn(line: Buffer): void {
+  #passOn(line: Buffer): void {
     const { messages, refusals } = filterLine(line.toString('utf8'))
     for (const message of messages) {
-      this.#handlers.handedOn(message)
+      this.#handlers.accepted(message)
       this.push(`${JSON.stringify(message)}\n`)
     }
     for (const refusal of refusals) this.#handlers.refused(refusal)

@@ -2,7 +2,7 @@ import { errorText } from '../base/errors.ts'
 import type { QueueProvider } from '../queue/tools/provider.ts'
 import { callTool } from '../queue/tools/tool.ts'
 import { TOOLS } from '../queue/tools/tools.ts'
-import { answer, refuse, type ServedTool } from './tool.ts'
+import { textResult, errorResult, type ServedTool } from './tool.ts'
 
 /** The tools of queue and inbox. */
 export function queueTools(provider: QueueProvider): ServedTool[] {
@@ -11,16 +11,16 @@ export function queueTools(provider: QueueProvider): ServedTool[] {
     async call(given, call) {
       try {
         const { json, finish } = await callTool(tool, given, provider, call)
-        // Asked before the answer is sent; settles once the client has taken it, or is gone.
+        // Must be asked before the answer is sent; settles once the client has read it or is gone.
         if (finish !== undefined) {
           call
-            .isTaken()
+            .isAnswerRead()
             .then(finish)
             .catch((error: unknown) => provider.warn(errorText(error)))
         }
-        return answer(JSON.stringify(json))
+        return textResult(JSON.stringify(json))
       } catch (error) {
-        return refuse(error)
+        return errorResult(error)
       }
     },
   }))

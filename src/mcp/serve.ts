@@ -45,7 +45,7 @@ function makeServer(
     const about = { description: tool.description, inputSchema, ...annotations }
     server.registerTool(tool.name, about, async (given, context) => {
       try {
-        return await transport.atWork(tool.call(given, makeCall(server, context, transport)))
+        return await transport.track(tool.call(given, makeCall(server, context, transport)))
       } catch (error) {
         onBug(error)
         throw error
@@ -75,7 +75,7 @@ function makeCall(server: McpServer, context: ServerContext, transport: Transpor
   return {
     signal: waiting,
     clientName: () => clientName(server, context),
-    isTaken: () => transport.isTaken(id, signal),
+    isAnswerRead: () => transport.isAnswerRead(id, signal),
     progress() {
       if (progressToken === undefined) return
       progress += 1

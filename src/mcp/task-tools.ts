@@ -4,9 +4,9 @@ import { claim, next } from './task-tools/claim.ts'
 import { create, edit } from './task-tools/edit.ts'
 import { list, view } from './task-tools/list.ts'
 import { translateHint, type TaskTool } from './task-tools/task-tool.ts'
-import { answer, refuse, type Call, type ServedTool } from './tool.ts'
+import { textResult, errorResult, type Call, type ServedTool } from './tool.ts'
 
-export interface TaskOptions {
+export interface TaskToolOptions {
   /** Called for each request, because the folder may have become a repository. */
   readonly project: () => string
   /** The owner of claims; defaults to the iteration in `env`, then to the name of the client. */
@@ -17,7 +17,7 @@ export interface TaskOptions {
 const TOOLS: readonly TaskTool[] = [next, edit, view, list, create, claim, archive, doctor]
 
 /** `prefix` keeps the names apart if the server also has other tools. */
-export function taskTools(options: TaskOptions, prefix = ''): ServedTool[] {
+export function taskTools(options: TaskToolOptions, prefix = ''): ServedTool[] {
   TaskDatabase.checkName(options.as)
   return TOOLS.map(({ run, ...tool }) => ({
     ...tool,
@@ -26,15 +26,15 @@ export function taskTools(options: TaskOptions, prefix = ''): ServedTool[] {
       try {
         const as = options.as ?? nameOfClient(options, call)
         const database = new TaskDatabase({ project: options.project(), as, env: options.env })
-        return answer(run(input, { database, prefix }))
+        return textResult(run(input, { database, prefix }))
       } catch (error) {
-        return refuse(error, (hint) => translateHint(hint, prefix))
+        return errorResult(error, (hint) => translateHint(hint, prefix))
       }
     },
   }))
 }
 
 /** Undefined inside a run, where the iteration is the owner. */
-function nameOfClient({ env }: TaskOptions, call: Call): string | undefined {
+function nameOfClient({ env }: TaskToolOptions, call: Call): string | undefined {
   return env['FORKHESTRA_RUN_ID'] === undefined ? call.clientName() : undefined
 }

@@ -6,7 +6,7 @@ import type { Tool, ToolCall } from '../queue/tools/tool.ts'
 export interface Call extends ToolCall {
   clientName(): string | undefined
   /** Resolves to whether the client has read the answer; must be called before answering. */
-  isTaken(): Promise<boolean>
+  isAnswerRead(): Promise<boolean>
 }
 
 /** A tool as the server offers it. */
@@ -14,14 +14,14 @@ export interface ServedTool extends Tool {
   call(input: Readonly<Record<string, unknown>>, call: Call): Promise<CallToolResult>
 }
 
-export function answer(text: string): CallToolResult {
+export function textResult(text: string): CallToolResult {
   return { content: [{ type: 'text', text }] }
 }
 
-/** Turns a `UserError` into an answer; rethrows anything else. */
-export function refuse(error: unknown, translate = (hint: string) => hint): CallToolResult {
+/** Turns a `UserError` into a result for the client; rethrows anything else. */
+export function errorResult(error: unknown, translate = (hint: string) => hint): CallToolResult {
   if (!(error instanceof UserError)) throw error
   const { message, hint } = error
   const text = hint === undefined ? message : `${message}\n${translate(hint)}`
-  return { ...answer(text), isError: true }
+  return { ...textResult(text), isError: true }
 }

@@ -12,8 +12,8 @@ const LONGEST_MESSAGE_BYTES = 64 * 1024 * 1024
 /** How long to wait at the end for a client that does not read. */
 const PATIENCE_MS = 700
 
-const LOOK_MS = 5
-const LONGEST_LOOK_MS = 100
+const POLL_MS = 5
+const LONGEST_POLL_MS = 100
 
 const STDOUT = 1
 
@@ -21,7 +21,7 @@ const STDOUT = 1
 export class Transport extends StdioServerTransport {
   readonly #closed = Promise.withResolvers<void>()
   readonly #output: Writable
-  readonly #awaited = new Map<RequestId, (isThere: boolean) => void>()
+  readonly #awaited = new Map<RequestId, (isRead: boolean) => void>()
   readonly #pending: PendingRequests
   #isClosed = false
   readonly closed = this.#closed.promise
@@ -31,7 +31,7 @@ export class Transport extends StdioServerTransport {
     const pending = new PendingRequests()
     const filter = new MessageFilter(LONGEST_MESSAGE_BYTES, {
       refused: (refusal) => void output.write(`${JSON.stringify(refusal)}\n`),
-      handedOn: (message) => pending.add(message),
+      accepted: (message) => pending.add(message),
       ended: () => pending.end(),
     })
     // The filter already limits the size; serializing again may make a message longer.
@@ -52,7 +52,7 @@ export class Transport extends StdioServerTransport {
    * Resolves to whether the client has read the answer to a request; false if the request is cancelled.
    * Must be called before the answer is sent.
    */
-  isTaken(id: RequestId, cancelled: AbortSignal): Promise<boolean> {
+  isAnswerRead(id: RequestId, cancelled: AbortSignal): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>()
     this.#awaited.set(id, resolve)
     const drop = () => {
@@ -73,7 +73,7 @@ export class Transport extends StdioServerTransport {
   }
 
   /** Makes the end of the server wait for a call. */
-  atWork<Result>(call: Promise<Result>): Promise<Result> {
+  track<Result>(call: Promise<Result>): Promise<Result> {
     this.#pending.work(call)
     return call
   }
@@ -98,7 +98,7 @@ export class Transport extends StdioServerTransport {
     await Promise.race([flushed, Bun.sleep(PATIENCE_MS)])
   }
 
-  #takeAwaited(message: JSONRPCMessage): ((isThere: boolean) => void) | undefined {
+  #takeAwaited(message: JSONRPCMessage): ((isRead: boolean) => void) | undefined {
     const isAnswer = 'result' in message || 'error' in message
     if (!isAnswer || message.id === undefined) return undefined
     const resolve = this.#awaited.get(message.id)
@@ -114,7 +114,7 @@ export class Transport extends StdioServerTransport {
   }
 
   async #isRead(): Promise<boolean> {
-    for (let pause = LOOK_MS; ; pause = Math.min(2 * pause, LONGEST_LOOK_MS)) {
+    for (let pause = POLL_MS; ; pause = Math.min(2 * pause, LONGEST_POLL_MS)) {
       const state = readPipeState(STDOUT)
       if (state !== 'unread' || this.#isClosed) return state === 'read'
       await Promise.race([Bun.sleep(pause), this.closed])

@@ -1,6 +1,6 @@
 import { expect, spyOn, test } from 'bun:test'
 import { join } from 'node:path'
-import { TestClock } from '../../tests/contract/queue/stage.ts'
+import { TestClock } from '../../tests/contract/queue/test-store.ts'
 import { makeProject } from '../../tests/support/project.ts'
 import { until } from '../../tests/support/until.ts'
 import { QueueClient, generatedName } from './client.ts'

@@ -2,12 +2,18 @@ import { UserError } from '../base/errors.ts'
 import { randomLetters } from '../base/ids.ts'
 import { lifeOf, ownIdentity } from '../base/linux/process-identity.ts'
 import { receive, type Received, type ReceiveQuery } from './receive.ts'
-import type { InboxLine, Lease, LeaseQuery, Message } from './message.ts'
+import type { InboxLine, Lease, LeaseQuery, InboxMessage } from './message.ts'
 import type { Cancelled, Counts, QueueStore, Started } from './store.ts'
-import { nameOf, type Agent, type FollowUp, type TaskBrief, type TaskOptions } from './task.ts'
+import {
+  agentName,
+  type Agent,
+  type FollowUp,
+  type TaskBrief,
+  type QueuedTaskOptions,
+} from './task.ts'
 
 /** The arguments of `/push`. */
-export interface Push extends TaskOptions {
+export interface Push extends QueuedTaskOptions {
   /** Makes a repeated push idempotent; generated if absent. */
   readonly id?: string | undefined
   readonly name?: string | undefined
@@ -17,9 +23,9 @@ export interface Push extends TaskOptions {
 
 /** Messages that are leased to the reader until it acknowledges them. */
 export interface Delivery {
-  readonly messages: readonly Message[]
+  readonly messages: readonly InboxMessage[]
   /** Returns the messages whose lease had expired: another reader may get them too. */
-  acknowledge(): Promise<readonly Message[]>
+  acknowledge(): Promise<readonly InboxMessage[]>
 }
 
 /** The tasks of an agent, and the capacity left. */
@@ -29,7 +35,7 @@ export interface QueueView {
 }
 
 /** The arguments of `/run`. */
-export interface RunOptions {
+export interface StartOptions {
   /** Makes a repeated call idempotent. */
   readonly id?: string | undefined
   readonly count?: number | undefined
@@ -41,15 +47,18 @@ export class QueueClient {
   readonly #store: QueueStore
   readonly #run: string
   readonly #agent: Agent
+  /** All agents whose queues and inboxes are used: the first one, and those in branches that have no process. */
+  readonly #agents: readonly Agent[]
   readonly #reader = makeHolder('r')
   /** Deliveries that are not acknowledged yet. */
   readonly #open = new Set<readonly Lease[]>()
   #renewal: Timer | undefined
 
-  constructor(store: QueueStore, run: string, agent: Agent) {
+  constructor(store: QueueStore, run: string, agent: Agent, inBranches: readonly string[] = []) {
     this.#store = store
     this.#run = run
     this.#agent = agent
+    this.#agents = [agent, ...inBranches]
   }
 
   /** Appends all or none to the agent's own queue; returns the names. */
@@ -69,16 +78,39 @@ export class QueueClient {
   }
 
   /** Starts the oldest `count` tasks (default: all), or drains the queue `parallel` at a time. */
-  run({ id, count, parallel }: RunOptions = {}): Promise<Started> {
-    return parallel === undefined
-      ? this.#store.start(this.#run, this.#agent, count, id)
-      : this.#store.drain(this.#run, this.#agent, parallel, id)
+  async run({ id, count, parallel }: StartOptions = {}): Promise<Started> {
+    const started: string[] = []
+    let held = 0
+    for (const agent of this.#agents) {
+      const rest = count === undefined ? undefined : count - started.length
+      const more =
+        parallel === undefined
+          ? await this.#store.start(this.#run, agent, rest, id)
+          : await this.#store.drain(this.#run, agent, parallel, id)
+      started.push(...more.started)
+      held += more.held
+    }
+    return { started, held }
   }
 
   /** Takes messages without waiting. */
-  async check(query: LeaseQuery = {}): Promise<Delivery> {
+  async check({ max = 1, ...query }: LeaseQuery = {}): Promise<Delivery> {
     await this.#releaseDead()
-    return this.#deliver(await this.#store.lease(this.#run, this.#agent, query, this.#reader))
+    const leases: Lease[] = []
+    for (const agent of this.#agents) {
+      const rest = { ...query, max: max - leases.length }
+      const found =
+        rest.max > 0 ? await this.#store.lease(this.#run, agent, rest, this.#reader) : []
+      leases.push(...found.map((lease) => this.#addressed(lease, agent)))
+    }
+    return this.#deliver(leases)
+  }
+
+  /** A text for another agent says so. */
+  #addressed(lease: Lease, agent: Agent): Lease {
+    const { message } = lease
+    if (agent === this.#agent || message.kind !== 'text') return lease
+    return { ...lease, message: { to: agentName(agent), ...message } }
   }
 
   /** Waits for one message, or until each of several senders has answered. */
@@ -98,36 +130,41 @@ export class QueueClient {
   }
 
   async queue(): Promise<QueueView> {
-    const [tasks, counts] = await Promise.all([
-      this.#store.list(this.#run, { agent: this.#agent }),
+    const [counts, ...tasks] = await Promise.all([
       this.#store.counts(this.#run),
+      ...this.#agents.map((agent) => this.#store.list(this.#run, { agent })),
     ])
-    return { tasks, counts }
-  }
-
-  async hasQueued(): Promise<boolean> {
-    const query = { agent: this.#agent, states: ['queued'], most: 1 } as const
-    return (await this.#store.list(this.#run, query)).length > 0
+    return { tasks: tasks.flat(), counts }
   }
 
   /** A message leased to a dead reader does not count as being read. */
   async inbox(): Promise<readonly Omit<InboxLine, 'reader'>[]> {
-    const lines = await this.#store.inbox(this.#run, this.#agent)
-    return lines.map(({ reader, ...line }) => ({
+    const lines = await this.#lines()
+    return lines.map(({ agent, reader: _reader, ...line }) =>
+      agent === this.#agent ? line : { to: agentName(agent), ...line },
+    )
+  }
+
+  /** How many messages of these senders (default: all) are not leased to a reader. */
+  async countUnread(from?: readonly string[]): Promise<number> {
+    const isWanted = ({ isLeased, from: name, to }: InboxLine) =>
+      !isLeased && (from === undefined || (to === undefined && from.includes(name)))
+    return (await this.#lines()).filter(isWanted).length
+  }
+
+  async #lines(): Promise<(InboxLine & { readonly agent: Agent })[]> {
+    const inboxes = this.#agents.map(async (agent) => {
+      const lines = await this.#store.inbox(this.#run, agent)
+      return lines.map((line) => ({ ...line, agent }))
+    })
+    return (await Promise.all(inboxes)).flat().map(({ reader, ...line }) => ({
       ...line,
       isLeased: line.isLeased && (reader === undefined || !isDeadHolder(reader)),
     }))
   }
 
-  /** How many messages of these senders (default: all) are not leased to a reader. */
-  async countUnread(from?: readonly string[]): Promise<number> {
-    const isWanted = ({ isLeased, from: name, to }: Omit<InboxLine, 'reader'>) =>
-      !isLeased && (from === undefined || (to === undefined && from.includes(name)))
-    return (await this.inbox()).filter(isWanted).length
-  }
-
   cancel(name: string): Promise<Cancelled> {
-    const why = `cancelled by ${nameOf(this.#agent)}`
+    const why = `cancelled by ${agentName(this.#agent)}`
     return this.#store.cancel(this.#run, name, why, this.#agent)
   }
 

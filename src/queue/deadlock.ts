@@ -1,10 +1,7 @@
-/** What an agent, or one of its waits, needs to continue: all or any of these. */
-export interface Need {
-  readonly kind: 'all' | 'any'
-  readonly of: readonly string[]
-}
+/** What a node of the graph needs to continue: all nodes of any one of these lists. */
+export type Need = readonly (readonly string[])[]
 
-export const NOTHING: Need = { kind: 'all', of: [] }
+export const NOTHING: Need = [[]]
 
 /**
  * Maps each node of a deadlock to all nodes of its cycle. A node that merely waits for a cycle is not in
@@ -15,11 +12,8 @@ export function findCycles(needs: ReadonlyMap<string, Need>): Map<string, readon
   const reachable = new Map([...stuck].map((id) => [id, reachableFrom(id, needs, stuck)]))
   const cycles = new Map<string, readonly string[]>()
   for (const [id, others] of reachable) {
-    if (others.has(id))
-      cycles.set(
-        id,
-        [...others].filter((other) => reachable.get(other)!.has(id)),
-      )
+    const cycle = [...others].filter((other) => reachable.get(other)!.has(id))
+    if (cycle.length > 0) cycles.set(id, cycle)
   }
   return cycles
 }
@@ -33,7 +27,7 @@ function reachableFrom(
   const found = new Set<string>()
   const path = [start]
   for (let id = path.pop(); id !== undefined; id = path.pop()) {
-    for (const next of needs.get(id)!.of) {
+    for (const next of needs.get(id)!.flat()) {
       if (!stuck.has(next) || found.has(next)) continue
       found.add(next)
       path.push(next)
@@ -43,18 +37,16 @@ function reachableFrom(
 }
 
 /** Releases the stuck candidates, so that nodes that wait for them may continue; returns them. */
-export function releaseStuck(needs: Map<string, Need>, candidates: readonly string[]): string[] {
-  const stuck = findStuck(needs)
-  const found = candidates.filter((id) => stuck.has(id))
-  for (const id of found) needs.set(id, NOTHING)
-  return found
+export function releaseStuck(needs: Map<string, Need>, candidates: readonly string[]): Set<string> {
+  const released = findStuck(needs).intersection(new Set(candidates))
+  for (const id of released) needs.set(id, NOTHING)
+  return released
 }
 
 /** The nodes that remain after all nodes that can continue are removed, again and again. */
 function findStuck(needs: ReadonlyMap<string, Need>): Set<string> {
   const stuck = new Set(needs.keys())
-  const isFree = (id: string) => !stuck.has(id)
-  const canContinue = ({ kind, of }: Need) => (kind === 'any' ? of.some(isFree) : of.every(isFree))
+  const canContinue = (need: Need) => need.some((all) => all.every((id) => !stuck.has(id)))
   for (let before = -1; before !== stuck.size;) {
     before = stuck.size
     for (const id of stuck) if (canContinue(needs.get(id)!)) stuck.delete(id)

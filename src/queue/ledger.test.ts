@@ -1,11 +1,11 @@
 import { expect, test } from 'bun:test'
-import { Ledger, type Entry, type Tables, type What } from './ledger.ts'
+import { Ledger, type HistoryEntry, type Tables, type HistoryKind } from './ledger.ts'
 
-function entry(what: What, subject: string, attempt = 0, detail = ''): Entry {
+function entry(what: HistoryKind, subject: string, attempt = 0, detail = ''): HistoryEntry {
   return { what, subject, attempt, detail }
 }
 
-const GOOD: readonly Entry[] = [
+const GOOD: readonly HistoryEntry[] = [
   entry('pushed', 't', 0, 'queued'),
   entry('started', 't'),
   entry('claimed', 't', 1, 'w'),
@@ -25,11 +25,11 @@ const ENDED: Tables['tasks'][number] = {
   state: 'ended',
   attempt: 2,
   worker: null,
-  hasLease: false,
+  leaseUntil: null,
 }
 
 function violationsOf(
-  entries: readonly Entry[],
+  entries: readonly HistoryEntry[],
   tables: Tables = { tasks: [ENDED], messages: [] },
 ): readonly string[] {
   const ledger = new Ledger()
@@ -60,13 +60,13 @@ test.each<[string, Tables]>([
   ['another attempt', { tasks: [{ ...ENDED, attempt: 1 }], messages: [] }],
   ['another state', { tasks: [{ ...ENDED, state: 'ready' }], messages: [] }],
   ['an ended task with a worker', { tasks: [{ ...ENDED, worker: 'w' }], messages: [] }],
-  ['a lease without a worker', { tasks: [{ ...ENDED, hasLease: true }], messages: [] }],
+  ['a lease without a worker', { tasks: [{ ...ENDED, leaseUntil: 1 }], messages: [] }],
   ['an unknown task', { tasks: [ENDED, { ...ENDED, id: 'x' }], messages: [] }],
   [
     'an acknowledged message',
     {
       tasks: [ENDED],
-      messages: [{ id: 't.result', reader: null, hasLease: false, delivery: 2 }],
+      messages: [{ id: 't.result', reader: null, leaseUntil: null, delivery: 2 }],
     },
   ],
 ])('a table with %s is inconsistent', (_, tables) => {
@@ -75,7 +75,7 @@ test.each<[string, Tables]>([
 
 test('an unacknowledged message must be in the table', () => {
   const entries = GOOD.slice(0, 8)
-  expect(violationsOf(entries)).toEqual(['message t.result is gone unread'])
-  const messages = [{ id: 't.result', reader: null, hasLease: false, delivery: 0 }]
+  expect(violationsOf(entries)).toEqual(['message t.result disappeared unread'])
+  const messages = [{ id: 't.result', reader: null, leaseUntil: null, delivery: 0 }]
   expect(violationsOf(entries, { tasks: [ENDED], messages })).toEqual([])
 })

@@ -1,7 +1,7 @@
 import type { TaskState } from './task.ts'
 
 /** The transitions in a store's history: of tasks, then of messages, then others. */
-export type What =
+export type HistoryKind =
   | 'pushed'
   | 'started'
   | 'claimed'
@@ -14,11 +14,12 @@ export type What =
   | 'forwarded'
   | 'acked'
   | 'deadlock'
+  /** An agent of a step has started or stopped working. */
   | 'main'
 
 /** One row of the history. */
-export interface Entry {
-  readonly what: What
+export interface HistoryEntry {
+  readonly what: HistoryKind
   /** The id of a task or of a message. */
   readonly subject: string
   /** Of the task; for `pushed`, the attempt at the parent that pushed it, 0 if it is for all. */
@@ -51,12 +52,12 @@ export interface Tables {
     readonly state: TaskState
     readonly attempt: number
     readonly worker: string | null
-    readonly hasLease: boolean
+    readonly leaseUntil: number | null
   }[]
   readonly messages: readonly {
     readonly id: string
     readonly reader: string | null
-    readonly hasLease: boolean
+    readonly leaseUntil: number | null
     readonly delivery: number
   }[]
 }
@@ -65,9 +66,9 @@ export interface Tables {
 export class Ledger {
   readonly #tasks = new Map<string, TaskAccount>()
   readonly #messages = new Map<string, MessageAccount>()
-  readonly violations: string[] = []
+  readonly #violations: string[] = []
 
-  add({ what, subject, attempt, detail }: Entry): void {
+  add({ what, subject, attempt, detail }: HistoryEntry): void {
     switch (what) {
       case 'pushed':
       case 'started':
@@ -109,14 +110,16 @@ export class Ledger {
     if (task === undefined) return this.#report(`task ${id} was ${what} but never pushed`)
     if (what === 'ended') {
       if (task.state === 'ended') this.#report(`task ${id} ended twice`)
-      if (task.state === 'running') this.#report(`task ${id} ended, its attempt did not`)
+      if (task.state === 'running') this.#report(`task ${id} ended, but its attempt did not`)
       task.state = 'ended'
       return
     }
     if (task.state !== BEFORE[what]) this.#report(`task ${id} was ${what} while ${task.state}`)
     if (what === 'claimed') task.attempt += 1
     if (what !== 'started' && task.attempt !== attempt) {
-      this.#report(`attempt ${attempt} of task ${id} was ${what}, ${task.attempt} was due`)
+      this.#report(
+        `attempt ${attempt} of task ${id} was ${what}, but attempt ${task.attempt} was expected`,
+      )
     }
     task.state = what === 'claimed' ? 'running' : 'ready'
   }
@@ -138,7 +141,7 @@ export class Ledger {
     } else if (what === 'acked') {
       message.state = 'acked'
       if (detail !== `${message.reader} ${message.delivery}`) {
-        this.#report(`message ${id} was acked by ${detail}, ${message.reader} had it`)
+        this.#report(`message ${id} was acked by ${detail}, but ${message.reader} held it`)
       }
     }
   }
@@ -150,23 +153,25 @@ export class Ledger {
     for (const [id, { state }] of this.#tasks) {
       const hasResult = this.#messages.has(resultId(id))
       if (state === 'ended' && !hasResult) this.#report(`task ${id} ended without a message`)
-      if (state !== 'ended' && hasResult) this.#report(`task ${id} has a result and did not end`)
+      if (state !== 'ended' && hasResult) this.#report(`task ${id} has a result but did not end`)
     }
-    return this.violations
+    return this.#violations
   }
 
   #compareTasks(tasks: Tables['tasks']): void {
     const missing = new Set(this.#tasks.keys())
-    for (const { id, state, attempt, worker, hasLease } of tasks) {
+    for (const { id, state, attempt, worker, leaseUntil } of tasks) {
       missing.delete(id)
       const account = this.#tasks.get(id)
       if (account === undefined) this.#report(`task ${id} exists without a history`)
       else if (account.state !== state || account.attempt !== attempt) {
         const expected = `${account.state} at attempt ${account.attempt}`
-        this.#report(`task ${id} is ${state} at attempt ${attempt}, its history says ${expected}`)
+        this.#report(
+          `task ${id} is ${state} at attempt ${attempt}, but its history says ${expected}`,
+        )
       }
       const isHeld = state === 'running'
-      if ((worker !== null) !== isHeld || hasLease !== isHeld) {
+      if ((worker !== null) !== isHeld || (leaseUntil !== null) !== isHeld) {
         this.#report(`task ${id} is ${state} ${worker === null ? 'without' : 'with'} a worker`)
       }
     }
@@ -175,7 +180,7 @@ export class Ledger {
 
   #compareMessages(messages: Tables['messages']): void {
     const missing = new Set(this.#messages.keys())
-    for (const { id, reader, hasLease, delivery } of messages) {
+    for (const { id, reader, leaseUntil, delivery } of messages) {
       missing.delete(id)
       const account = this.#messages.get(id)
       if (account === undefined) this.#report(`message ${id} exists without a history`)
@@ -186,14 +191,16 @@ export class Ledger {
       ) {
         this.#report(`message ${id} is not leased as its history says`)
       }
-      if ((reader !== null) !== hasLease) this.#report(`message ${id} has a lease without a reader`)
+      if ((reader !== null) !== (leaseUntil !== null))
+        this.#report(`message ${id} has a lease without a reader`)
     }
     for (const id of missing) {
-      if (this.#messages.get(id)?.state !== 'acked') this.#report(`message ${id} is gone unread`)
+      if (this.#messages.get(id)?.state !== 'acked')
+        this.#report(`message ${id} disappeared unread`)
     }
   }
 
   #report(violation: string): void {
-    this.violations.push(violation)
+    this.#violations.push(violation)
   }
 }

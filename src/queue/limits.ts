@@ -7,7 +7,7 @@ export interface Clock {
 
 export const SYSTEM_CLOCK: Clock = { now: () => Date.now() }
 
-export interface Limits {
+export interface QueueLimits {
   /** How far below `main` a task may be. */
   readonly depth: number
   /** Running tasks of a run. */
@@ -18,7 +18,7 @@ export interface Limits {
   readonly messageBytes: number
 }
 
-export const DEFAULT_LIMITS: Limits = {
+export const DEFAULT_LIMITS: QueueLimits = {
   depth: 5,
   running: 16,
   queued: 10_000,
@@ -26,7 +26,7 @@ export const DEFAULT_LIMITS: Limits = {
 }
 
 /** How long leases last without a renewal, and how long a failed task pauses. */
-export interface Times {
+export interface QueueTimes {
   /** A running task whose worker sends no heartbeat. */
   readonly taskLeaseMs: number
   /** A message whose reader does not acknowledge it. */
@@ -37,7 +37,7 @@ export interface Times {
   readonly longestPauseMs: number
 }
 
-export const DEFAULT_TIMES: Times = {
+export const DEFAULT_TIMES: QueueTimes = {
   taskLeaseMs: 30_000,
   readerLeaseMs: 60_000,
   waitLeaseMs: 10 * 60_000,
@@ -51,8 +51,12 @@ export function mayRetry(failure: FailureClass, attempt: number, retry: number):
   return RETRIED.includes(failure) && attempt <= retry
 }
 
-/** Exponential back-off with jitter, so that tasks that failed together are not retried together. */
-export function pauseAfter(attempt: number, times: Times, random: number = Math.random()): number {
+/** Exponential backoff with jitter, so that tasks that failed together are not retried together. */
+export function pauseAfter(
+  attempt: number,
+  times: QueueTimes,
+  random: number = Math.random(),
+): number {
   const longest = Math.min(times.firstPauseMs * 2 ** (attempt - 1), times.longestPauseMs)
   return Math.round(longest * (0.5 + random / 2))
 }

@@ -1,4 +1,4 @@
-import type { Agent, End } from './task.ts'
+import type { Agent, TaskEnd } from './task.ts'
 
 export interface NewMessage {
   /** Made by the sender, so that a repeated send is idempotent. */
@@ -16,7 +16,7 @@ interface Envelope {
   readonly at: number
 }
 
-export type Message =
+export type InboxMessage =
   | (Envelope & {
       readonly kind: 'text'
       readonly body: string
@@ -27,12 +27,12 @@ export type Message =
       readonly kind: 'result'
       readonly task: string
       readonly attempt: number
-      readonly end: End
+      readonly end: TaskEnd
     })
 
 /** A message leased to one reader: gone once acknowledged, delivered again otherwise. */
 export interface Lease {
-  readonly message: Message
+  readonly message: InboxMessage
   readonly reader: string
   /** Counts deliveries of this message. */
   readonly delivery: number
@@ -58,7 +58,7 @@ export interface InboxLine {
   readonly from: string
   /** The original recipient, if that agent ended before it read the message. */
   readonly to?: string
-  readonly kind: Message['kind']
+  readonly kind: InboxMessage['kind']
   readonly ageMs: number
   /** Whether it is leased to a reader. */
   readonly isLeased: boolean
@@ -84,12 +84,12 @@ export interface Taken extends ReceiveStatus {
 }
 
 /** Whether each sender has answered or never will. */
-export function isOver({ from }: TakeQuery, { senders }: ReceiveStatus): boolean {
+export function haveAllAnswered({ from }: TakeQuery, { senders }: ReceiveStatus): boolean {
   return from === undefined || senders.every(({ status }) => status !== 'running')
 }
 
 /** A message as scripts and agents read it. */
-export function messageJson(message: Message) {
+export function messageJson(message: InboxMessage) {
   const { kind, from, at: ms } = message
   const head = { kind, from, at: new Date(ms).toISOString() }
   if (message.kind === 'text')

@@ -49,11 +49,11 @@ export function pushCommand(
   const { agent, model, timeoutMs, isolation, onParentEnd } = options
   const timeout = timeoutMs === undefined ? undefined : formatTimeout(timeoutMs)
   const values = { name, agent, model, timeout, isolation, on_parent_end: onParentEnd }
-  const words = Object.entries(values).flatMap(([option, value]) =>
+  const given = Object.entries(values).flatMap(([option, value]) =>
     value === undefined ? [] : [`${option}=${shellWord(value)}`],
   )
   const again = retry === 0 ? [] : [`retry=${retry}`]
-  return [`forkhestra push${place}`, ...words, ...again, '"PROMPT"'].join(' ')
+  return [`forkhestra push${place}`, ...given, ...again, '"PROMPT"'].join(' ')
 }
 
 function formatTimeout(ms: number): string {
@@ -61,8 +61,8 @@ function formatTimeout(ms: number): string {
 }
 
 const LONGEST_NAME = 100
-const NAME = /^[\p{L}\p{N}][\p{L}\p{M}\p{N}._-]*$/u
-const HINT = "Use letters, digits, '-', '_' and '.', with a letter or digit first and last."
+const NAME = /^[\p{L}\p{N}][\p{L}\p{M}\p{N}._#-]*$/u
+const HINT = "Use letters, digits, '-', '_', '.' and '#', with a letter or digit first and last."
 
 /**
  * Task names appear in comma-separated lists, paths and branch names, so spaces, slashes and `..` are
@@ -72,16 +72,13 @@ function checkTaskName(name: string): string {
   if (name === '') throw new UserError('The name of the task is empty.', HINT)
   if (name.length > LONGEST_NAME) {
     throw new UserError(
-      `The name of the task has ${name.length} characters, at most ${LONGEST_NAME} are allowed.`,
+      `The name of the task has ${name.length} characters; the limit is ${LONGEST_NAME}.`,
     )
   }
   if (name === 'main') {
-    throw new UserError(
-      "'main' is the name of the agent that the run begins with.",
-      'Choose another name.',
-    )
+    throw new UserError("'main' is reserved for the first agent of a run.", 'Choose another name.')
   }
-  const isName = NAME.test(name) && !name.includes('..') && !/[._-]$/.test(name)
+  const isName = NAME.test(name) && !name.includes('..') && !/[._#-]$/.test(name)
   if (!isName) throw new UserError(`${JSON.stringify(name)} is not a valid task name.`, HINT)
   return name
 }
@@ -93,12 +90,12 @@ function readTimeout(text: string): number {
   throw new UserError('timeout must be greater than 0.', 'Leave it out for no limit.')
 }
 
-function readOneOf<T extends string>(what: string, text: string, words: readonly T[]): T {
-  const found = words.find((word) => word === text)
+function readOneOf<T extends string>(what: string, text: string, allowed: readonly T[]): T {
+  const found = allowed.find((value) => value === text)
   if (found !== undefined) return found
   throw new UserError(
-    `${what} is ${JSON.stringify(text)}, expected ${words.join(' or ')}.`,
-    `Write ${words.map((word) => `${what}=${word}`).join(' or ')}.`,
+    `${what} is ${JSON.stringify(text)}, expected ${allowed.join(' or ')}.`,
+    `Write ${allowed.map((value) => `${what}=${value}`).join(' or ')}.`,
   )
 }
 

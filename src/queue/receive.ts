@@ -1,4 +1,4 @@
-import { isOver, type Lease, type ReceiveStatus, type TakeQuery } from './message.ts'
+import { haveAllAnswered, type Lease, type ReceiveStatus, type TakeQuery } from './message.ts'
 import type { QueueStore } from './store.ts'
 import type { Agent } from './task.ts'
 
@@ -39,7 +39,8 @@ export async function receive(
       const query = { from, lifo, isLast: late !== undefined }
       const taken = await store.take(run, agent, query, reader)
       const { senders, leases, nothingToWaitFor, deadlock, isHeld } = taken
-      if (leases.length > 0 && isOver(query, taken)) return { status: 'received', senders, leases }
+      if (leases.length > 0 && haveAllAnswered(query, taken))
+        return { status: 'received', senders, leases }
       if (nothingToWaitFor) return { status: 'nothing_to_wait_for', senders, leases }
       if (deadlock !== null) return { status: 'deadlock', senders, leases, deadlock }
       if (late !== undefined) return { status: late, senders, leases }

@@ -4,12 +4,13 @@ import { unreachable, UserError } from '../base/errors.ts'
 import { printable } from '../base/terminal/printable.ts'
 
 /** Everything that a store can refuse or fail with. */
-export type Refusal =
+export type QueueRefusal =
   | { readonly kind: 'unknown_run'; readonly run: string }
   | { readonly kind: 'unknown_agent'; readonly name: string }
   | { readonly kind: 'agent_ended'; readonly name: string }
   | { readonly kind: 'name_taken'; readonly name: string }
-  | { readonly kind: 'main_stays' }
+  | { readonly kind: 'name_of_agent'; readonly name: string }
+  | { readonly kind: 'not_a_task'; readonly name: string }
   | { readonly kind: 'secret_name' }
   | { readonly kind: 'too_deep'; readonly depth: number; readonly limit: number }
   | { readonly kind: 'queue_full'; readonly waiting: number; readonly limit: number }
@@ -35,9 +36,9 @@ export type Refusal =
 export class QueueError extends UserError {
   /** 2 for a mistake of the caller, 1 if the store failed. */
   override readonly exitCode: number
-  readonly refusal: Refusal
+  readonly refusal: QueueRefusal
 
-  constructor(refusal: Refusal) {
+  constructor(refusal: QueueRefusal) {
     const [message, hint] = describeRefusal(refusal)
     super(message, hint)
     this.refusal = refusal
@@ -45,25 +46,27 @@ export class QueueError extends UserError {
   }
 }
 
-function describeRefusal(refusal: Refusal): readonly [message: string, hint?: string] {
+function describeRefusal(refusal: QueueRefusal): readonly [message: string, hint?: string] {
   switch (refusal.kind) {
     case 'unknown_run':
       return [`There is no run ${refusal.run} with queues.`, 'See: forkhestra runs']
     case 'unknown_agent':
       return [
-        `This run has no agent or task named '${shorten(refusal.name)}'.`,
+        `This run has no agent or task named '${shown(refusal.name)}'.`,
         'See: forkhestra queue',
       ]
     case 'agent_ended':
       return [`The agent '${refusal.name}' has ended.`, 'See: forkhestra queue']
     case 'name_taken':
       return [
-        `A task named '${refusal.name}' is not over yet.`,
+        `A task named '${refusal.name}' has not ended yet.`,
         `Use another name, or end that task first: forkhestra run-queue, or forkhestra cancel ${refusal.name}`,
       ]
-    case 'main_stays':
+    case 'name_of_agent':
+      return [`'${refusal.name}' is the name of an agent of this run.`, 'Use another name.']
+    case 'not_a_task':
       return [
-        `'main' is not a task and cannot be cancelled.`,
+        `'${refusal.name}' is not a task and cannot be cancelled.`,
         'To stop the run itself: forkhestra stop',
       ]
     case 'secret_name':
@@ -92,30 +95,27 @@ function describeRefusal(refusal: Refusal): readonly [message: string, hint?: st
 }
 
 /** For text that was typed or read from a file. */
-function shorten(name: string): string {
+function shown(name: string): string {
   const text = printable(name)
   return text.length > LONGEST_NAME ? `${text.slice(0, LONGEST_NAME)}…` : text
 }
 
 const LONGEST_NAME = 100
 
-type PlaceRefusal = Extract<Refusal, { readonly place: string }>
+type PlaceRefusal = Extract<QueueRefusal, { readonly place: string }>
 
 function describeStoreRefusal(refusal: PlaceRefusal): readonly [message: string, hint: string] {
   const { place } = refusal
   switch (refusal.kind) {
     case 'newer_version':
       return [
-        `The queue store ${place} was made by a newer forkhestra (its version is ${refusal.version}).`,
+        `The queue store ${place} was created by a newer version of forkhestra (store version ${refusal.version}).`,
         'Update forkhestra. Nothing was changed.',
       ]
     case 'not_a_store':
-      return [`${place} is not a queue store of forkhestra.`, newQueueHint(place)]
+      return [`${place} is not a forkhestra queue store.`, newQueueHint(place)]
     case 'other_run':
-      return [
-        `The queue store ${place} belongs to run ${shorten(refusal.run)}.`,
-        newQueueHint(place),
-      ]
+      return [`The queue store ${place} belongs to run ${shown(refusal.run)}.`, newQueueHint(place)]
     case 'missing':
       return [
         `The queue store ${place} is missing, with everything that was queued or unread in it.`,
@@ -123,7 +123,7 @@ function describeStoreRefusal(refusal: PlaceRefusal): readonly [message: string,
       ]
     case 'incomplete':
       return [
-        `The queue store ${place} lacks its last ${counted(refusal.missing, 'change')}: its -wal file was deleted or damaged, or an older copy replaced it.`,
+        `The queue store ${place} is missing its last ${counted(refusal.missing, 'change')}: its -wal file was deleted or damaged, or an older copy replaced it.`,
         newQueueHint(place),
       ]
     case 'gone':
@@ -139,20 +139,20 @@ function describeStoreRefusal(refusal: PlaceRefusal): readonly [message: string,
     case 'disk_full':
       return [
         `The disk that holds the queue store ${place} is full.`,
-        'Make room and retry. Nothing in the store is lost.',
+        'Free disk space and retry. Nothing in the store is lost.',
       ]
     case 'altered':
       return [
-        `The queue store ${place} was changed by another program: ${shorten(refusal.detail)}.`,
+        `The queue store ${place} was changed by another program: ${shown(refusal.detail)}.`,
         newQueueHint(place),
       ]
     case 'broken':
     case 'failing':
-      return [`The queue store ${place} fails: ${shorten(refusal.detail)}.`, newQueueHint(place)]
+      return [`The queue store ${place} failed: ${shown(refusal.detail)}.`, newQueueHint(place)]
     case 'busy':
       return [
         `Other processes have kept the queue store ${place} busy for ${refusal.seconds} seconds.`,
-        'Check whether one of them hangs, then retry.',
+        'Check whether one of them is hung, then retry.',
       ]
     default:
       return unreachable(refusal)

@@ -2,17 +2,17 @@ import { describe, expect, test } from 'bun:test'
 import { DatabaseSync } from 'node:sqlite'
 import { join } from 'node:path'
 import { makeProject } from '../../tests/support/project.ts'
-import type { Home } from '../../tests/contract/queue/home.ts'
+import type { StoreKind } from '../../tests/contract/queue/store-kind.ts'
 import { openOldStore } from '../../tests/contract/queue/old-sqlite.ts'
 import { testMessages } from '../../tests/contract/queue/messages.ts'
 import { testProcesses } from '../../tests/contract/queue/processes.ts'
-import { DONE, newMessage, RUN, Stage } from '../../tests/contract/queue/stage.ts'
+import { DONE, newMessage, RUN, TestStore } from '../../tests/contract/queue/test-store.ts'
 import { testTasks } from '../../tests/contract/queue/tasks.ts'
-import { testTogether } from '../../tests/contract/queue/together.ts'
+import { testConcurrency } from '../../tests/contract/queue/concurrency.ts'
 import { openSqliteStore } from './sqlite-store.ts'
 import { testStore } from '../../tests/contract/queue/store-contract.ts'
 
-const SQLITE: Home = {
+const SQLITE: StoreKind = {
   module: join(import.meta.dir, 'sqlite-store.ts'),
   opener: openSqliteStore.name,
   open: openSqliteStore,
@@ -22,14 +22,14 @@ const SQLITE: Home = {
 testStore('SQLite', SQLITE)
 
 describe('SQLite without a write-ahead log', () => {
-  const old: Home = {
+  const old: StoreKind = {
     ...SQLITE,
     module: join(import.meta.dir, '../../tests/contract/queue/old-sqlite.ts'),
     opener: 'openOldStore',
     open: openOldStore,
   }
   testTasks(old)
-  testTogether(old)
+  testConcurrency(old)
   testMessages(old)
   testProcesses(old)
 })
@@ -42,18 +42,18 @@ function tamper(place: string, sql: string): void {
 }
 
 /** Tasks and messages in every state. */
-async function makeUsedStore(): Promise<Stage> {
-  const stage = await Stage.set(SQLITE)
-  const { store } = stage
-  await store.settle(await stage.begin('main', 'read'), DONE)
+async function makeUsedStore(): Promise<TestStore> {
+  const fixture = await TestStore.open(SQLITE)
+  const { store } = fixture
+  await store.settle(await fixture.begin('main', 'read'), DONE)
   await store.ack(await store.lease(RUN, 'main', {}, 'r1'))
-  await store.settle(await stage.begin('main', 'unread'), DONE)
-  await stage.begin('main', 'busy')
-  await stage.push('main', ['later'])
+  await store.settle(await fixture.begin('main', 'unread'), DONE)
+  await fixture.begin('main', 'busy')
+  await fixture.push('main', ['later'])
   await store.send(newMessage('busy', 'main', 'hello'))
   await store.lease(RUN, 'main', { from: ['busy'] }, 'r1')
   expect(await store.verify(RUN)).toEqual([])
-  return stage
+  return fixture
 }
 
 test.each([
@@ -79,17 +79,17 @@ test.each([
      select at, run, what, subject, attempt, detail from history where what = 'acked'`,
   ],
 ])('verify finds %s', async (_, sql) => {
-  const stage = await makeUsedStore()
-  tamper(stage.place, sql)
-  expect(await stage.store.verify(RUN)).not.toEqual([])
-  await stage.store.close()
+  const fixture = await makeUsedStore()
+  tamper(fixture.place, sql)
+  expect(await fixture.store.verify(RUN)).not.toEqual([])
+  await fixture.store.close()
 })
 
 test('the history can only be appended to', async () => {
-  const stage = await makeUsedStore()
-  const db = new DatabaseSync(stage.place)
+  const fixture = await makeUsedStore()
+  const db = new DatabaseSync(fixture.place)
   expect(() => db.exec(`update history set what = 'main'`)).toThrow('only appended')
   expect(() => db.exec('delete from history')).toThrow('only appended')
   db.close()
-  await stage.strike()
+  await fixture.close()
 })

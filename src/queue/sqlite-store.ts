@@ -1,23 +1,28 @@
 import { DEFAULT_LIMITS, DEFAULT_TIMES, SYSTEM_CLOCK } from './limits.ts'
-import type { Clock, Limits, Times } from './limits.ts'
+import type { Clock, QueueLimits, QueueTimes } from './limits.ts'
 import { ChangeWatcher } from './sqlite/change-watcher.ts'
-import { beat, claim } from './sqlite/claim.ts'
-import { lastOf, type Connection } from './sqlite/connection.ts'
-import { cancel, expire, holders, setMain } from './sqlite/expire.ts'
+import { claim, heartbeat } from './sqlite/claim.ts'
+import { lastSeq, type Connection } from './sqlite/connection.ts'
+import { cancel, expire, holders, setStepAgent } from './sqlite/expire.ts'
 import { ack, inbox, lease, releaseReaders, renew, send, take } from './sqlite/messages.ts'
-import { openConnection, openToRead, type JournalMode, type OpenOptions } from './sqlite/open.ts'
+import {
+  openConnection,
+  openToRead,
+  type JournalMode,
+  type ConnectionOptions,
+} from './sqlite/open.ts'
 import { drain, openRun, push, start } from './sqlite/push.ts'
 import type { StoreContext } from './sqlite/rows.ts'
 import { abandon, finishedAttempts, postpone, settle } from './sqlite/settle.ts'
 import { HistoryCount } from './sqlite/side-files.ts'
-import { counts, list, outlook, task } from './sqlite/status.ts'
+import { counts, isAwaiting, list, outlook, stepAgentsOf, task } from './sqlite/status.ts'
 import { verify } from './sqlite/verify.ts'
 import { stopWaiting } from './sqlite/waiting.ts'
 import type { QueueStore } from './store.ts'
 
-export interface SqliteOptions extends Pick<OpenOptions, 'run' | 'wasUsed'> {
-  readonly limits?: Partial<Limits>
-  readonly times?: Partial<Times>
+export interface SqliteOptions extends Pick<ConnectionOptions, 'run' | 'wasUsed'> {
+  readonly limits?: Partial<QueueLimits>
+  readonly times?: Partial<QueueTimes>
   /** Whether a text contains a secret, which no name may. */
   readonly isSecret?: ((text: string) => boolean) | undefined
   /** For tests. */
@@ -59,7 +64,7 @@ function makeStore(
   const write =
     <Args extends unknown[], Result>(change: (context: StoreContext, ...args: Args) => Result) =>
     async (...args: Args) => {
-      const [result, last] = await db.write(() => [change(context, ...args), lastOf(db)] as const)
+      const [result, last] = await db.write(() => [change(context, ...args), lastSeq(db)] as const)
       if (count.raise(last)) watcher.changed()
       return result
     }
@@ -67,12 +72,13 @@ function makeStore(
   return {
     times,
     openRun: write(openRun),
-    setMain: write(setMain),
+    setStepAgent: write(setStepAgent),
+    stepAgents: read(stepAgentsOf),
     push: write(push),
     start: write(start),
     drain: write(drain),
     claim: write(claim),
-    beat: write(beat),
+    heartbeat: write(heartbeat),
     settle: write(settle),
     abandon: write(abandon),
     postpone: write(postpone),
@@ -91,7 +97,8 @@ function makeStore(
     task: read(task),
     inbox: read(inbox),
     counts: read(counts),
-    outlook: (...query) => db.alone(() => outlook(context, ...query)),
+    isAwaiting: read(isAwaiting),
+    outlook: (run) => db.autocommit(() => outlook(context, run)),
     verify: read(verify),
     mark: () => watcher.mark(),
     wait: (run, since, signal) => watcher.wait(run, since, signal),

@@ -1,13 +1,13 @@
 import type { InboxLine, Lease, LeaseQuery, NewMessage, TakeQuery, Taken } from './message.ts'
-import type { Times } from './limits.ts'
+import type { QueueTimes } from './limits.ts'
 import type {
   Agent,
-  Claim,
-  End,
+  TaskClaim,
+  TaskEnd,
   FailureClass,
   FollowUp,
-  NewTask,
-  Task,
+  NewQueuedTask,
+  QueuedTask,
   TaskBrief,
   TaskState,
 } from './task.ts'
@@ -17,15 +17,17 @@ import type {
  * refusal is a `QueueError`. Order is the order of insertion, independent of any clock.
  */
 export interface QueueStore {
-  readonly times: Times
+  readonly times: QueueTimes
 
-  /** Creates `main` of a run if it does not exist. */
-  openRun(run: string): Promise<void>
-  /** Whether `main` is active, so that others may wait for it; initially running. */
-  setMain(run: string, state: 'running' | 'idle'): Promise<void>
+  /** Creates the agents of steps that do not exist: `main`, and those in branches. Initially, they are running. */
+  openRun(run: string, inBranches?: readonly string[]): Promise<void>
+  /** Whether the agent of a step is at work, so that others may wait for it. */
+  setStepAgent(run: string, name: string, state: StepAgent['state']): Promise<void>
+  /** The agents of steps, `main` first. */
+  stepAgents(run: string): Promise<readonly StepAgent[]>
 
   /** Appends to queues; tasks with a known id are skipped. */
-  push(tasks: readonly NewTask[]): Promise<void>
+  push(tasks: readonly NewQueuedTask[]): Promise<void>
   /**
    * Makes the oldest queued tasks of an agent ready, up to the free slots of the run. A call with a known
    * id starts nothing and returns the earlier answer.
@@ -34,19 +36,24 @@ export interface QueueStore {
   /** Makes all of them ready, and what is pushed until the queue is empty; `width` run at a time. */
   drain(run: string, agent: Agent, width: number, id?: string): Promise<Started>
   /** Claims the oldest ready task for a worker; null if none may run now. */
-  claim(run: string, worker: string): Promise<Claim | null>
+  claim(run: string, worker: string): Promise<TaskClaim | null>
   /** Renews a claim. An error says nothing about the claim. */
-  beat(claim: Claim): Promise<Beat>
+  heartbeat(claim: TaskClaim): Promise<HeartbeatAnswer>
   /**
    * Ends the attempt and, unless it is retried, sends the result to the parent and queues the follow-up
    * tasks, in one transaction. Refused follow-up tasks are listed in the end.
    */
-  settle(claim: Claim, end: End, later?: RetryDelay, follow?: readonly FollowUp[]): Promise<Settled>
+  settle(
+    claim: TaskClaim,
+    end: TaskEnd,
+    later?: RetryDelay,
+    follow?: readonly FollowUp[],
+  ): Promise<Settled>
   /**
    * Cancels what this attempt has pushed before it is retried: until those tasks have ended, their names
    * are taken.
    */
-  abandon(claim: Claim): Promise<void>
+  abandon(claim: TaskClaim): Promise<void>
   /** Keeps ready tasks, by id, from being claimed for `ms`; 0 ends the delay. */
   postpone(run: string, ids: readonly string[], ms: number): Promise<void>
   /** Every finished attempt of the run, oldest first. */
@@ -62,7 +69,7 @@ export interface QueueStore {
     dead?: readonly string[],
     left?: ReadonlyMap<string, Remains>,
   ): Promise<readonly Expired[]>
-  /** Ends a task and its descendants; running ones learn it from their next heartbeat. */
+  /** Ends a task and its descendants; running ones learn of it from their next heartbeat. */
   cancel(run: string, name: string, why?: string, by?: Agent): Promise<Cancelled>
 
   /** Sends to the inbox of a live agent; a known id is skipped. */
@@ -86,11 +93,13 @@ export interface QueueStore {
 
   /** Tasks of a run, oldest first. */
   list(run: string, query?: ListQuery): Promise<readonly TaskBrief[]>
-  task(run: string, id: string): Promise<Task | undefined>
+  task(run: string, id: string): Promise<QueuedTask | undefined>
   inbox(run: string, agent: Agent): Promise<readonly InboxLine[]>
   counts(run: string): Promise<Counts>
-  /** What is left to do in a run, or of one agent's tasks; its cost does not depend on their number. */
-  outlook(run: string, agent?: Agent): Promise<Outlook>
+  /** What is left to do in a run; its cost does not depend on the number of tasks. */
+  outlook(run: string): Promise<Outlook>
+  /** Whether tasks that an agent has started, or their descendants, have not ended. */
+  isAwaiting(run: string, agent: Agent): Promise<boolean>
 
   /** The current position in the history, for `wait`; take it before reading. */
   mark(): Promise<Mark>
@@ -102,13 +111,18 @@ export interface QueueStore {
   close(): Promise<void>
 }
 
+/** The agent of a step; it never ends, and is `idle` while it is not at work. */
+export interface StepAgent {
+  readonly name: string
+  readonly state: 'running' | 'idle'
+}
+
 export interface ListQuery {
   /** Only tasks that this agent pushed. */
   readonly agent?: Agent | undefined
   readonly states?: readonly TaskState[] | undefined
   /** Only ready tasks that are not delayed. */
   readonly isDue?: boolean | undefined
-  readonly most?: number | undefined
 }
 
 export interface Started {
@@ -118,7 +132,7 @@ export interface Started {
 }
 
 /** `lost`: another worker has it, or it has ended. `cancelled`: stop the agent, then settle. */
-export type Beat =
+export type HeartbeatAnswer =
   | { readonly isOurs: true }
   | { readonly isOurs: false; readonly reason: 'lost' }
   | { readonly isOurs: false; readonly reason: 'cancelled'; readonly why: string }
@@ -185,7 +199,7 @@ export interface Mark {
 
 declare const MARK: unique symbol
 
-/** Counts of a run's tasks by state, and of unread messages for `main`. */
+/** Counts of a run's tasks by state, and of unread messages for the agents of steps. */
 export interface QueueSummary {
   readonly queued: number
   readonly ready: number
@@ -193,6 +207,8 @@ export interface QueueSummary {
   readonly failed: number
   /** Failed tasks that were pushed again and are done now. */
   readonly redone: number
+  /** Other failed tasks that were cancelled. */
+  readonly cancelled: number
   readonly done: number
   readonly unread: number
 }

@@ -10,7 +10,7 @@ export interface NotQueued {
 }
 
 /** How a task ended; sent to its parent. */
-export type End = Following &
+export type TaskEnd = Following &
   (
     | { readonly success: true; readonly output: string; readonly cost?: number | undefined }
     | {
@@ -28,7 +28,7 @@ interface Following {
 }
 
 /** The store keeps these and uses only `onParentEnd`. */
-export interface TaskOptions {
+export interface QueuedTaskOptions {
   readonly agent?: string | undefined
   readonly model?: string | undefined
   readonly timeoutMs?: number | undefined
@@ -36,7 +36,7 @@ export interface TaskOptions {
   readonly onParentEnd?: 'wait' | 'cancel' | undefined
 }
 
-export interface NewTask {
+export interface NewQueuedTask {
   /** Made by the pusher, so that a push whose answer was lost can be repeated. */
   readonly id: string
   readonly run: string
@@ -44,7 +44,7 @@ export interface NewTask {
   readonly parent: Agent
   readonly name: string
   readonly prompt: string
-  readonly options?: TaskOptions | undefined
+  readonly options?: QueuedTaskOptions | undefined
   /** Number of retries after a `transient` or `lost` failure. */
   readonly retry?: number | undefined
   /** Belongs to all attempts at its parent, like pushes of its prompt, and not only to the current one. */
@@ -52,22 +52,25 @@ export interface NewTask {
 }
 
 /** Queued at the end of a task, for its nearest ancestor that is still active. */
-export type FollowUp = Omit<NewTask, 'run' | 'parent' | 'isForAllAttempts'>
+export type FollowUp = Omit<NewQueuedTask, 'run' | 'parent' | 'isForAllAttempts'>
 
 /**
  * `queued` until its parent starts it, `ready` until a worker claims it, then `running` and `ended`.
- * `idle` is only for `main`, while its agent is not running.
+ * `idle` is only for the agents of steps, while they are not at work.
  */
 export type TaskState = 'queued' | 'ready' | 'running' | 'ended' | 'idle'
+
+/** The states of a task that has been started and has not ended. */
+export const STARTED_STATES: readonly TaskState[] = ['ready', 'running']
 
 /** A task without its prompt and result. */
 export interface TaskHead {
   readonly id: string
   readonly run: string
   readonly name: string
-  /** The id of the agent that pushed it; `main` has none. */
+  /** The id of the agent that pushed it; the agents of steps have none. */
   readonly parent: string | null
-  readonly options: TaskOptions
+  readonly options: QueuedTaskOptions
   readonly retry: number
   readonly depth: number
   /** 0 before its first start. */
@@ -81,20 +84,23 @@ export interface TaskHead {
   readonly cancelled: string | null
 }
 
-export interface Task extends TaskHead {
+export interface QueuedTask extends TaskHead {
   readonly prompt: string
-  readonly end: End | null
+  readonly end: TaskEnd | null
 }
+
+/** The most characters of a prompt or an error in a `TaskBrief`. */
+export const BRIEF_LENGTH = 200
 
 /** A task in a list, without texts that may be long. */
 export interface TaskBrief extends TaskHead {
-  /** The first 200 characters of its prompt. */
+  /** The first characters of its prompt. */
   readonly beginning: string
-  readonly end: EndBrief | null
+  readonly end: TaskEndBrief | null
 }
 
-/** Errors are cut to 200 characters. */
-export type EndBrief = Following &
+/** Errors are cut as well. */
+export type TaskEndBrief = Following &
   (
     | { readonly success: true }
     | { readonly success: false; readonly class: FailureClass; readonly error: string }
@@ -116,20 +122,31 @@ export interface Acting extends Known {
   readonly attempt: number
 }
 
-export function actingFor({ task, attempt }: Claim): Acting {
+export function actingFor({ task, attempt }: TaskClaim): Acting {
   return { name: task.name, task: task.id, attempt }
 }
 
-export function nameOf(agent: Agent): string {
+export function agentName(agent: Agent): string {
   return typeof agent === 'string' ? agent : agent.name
 }
 
 /** The exclusive right to work on one attempt of a task. */
-export interface Claim {
-  readonly task: Task
+export interface TaskClaim {
+  readonly task: QueuedTask
   readonly attempt: number
   readonly worker: string
 }
 
-/** The step's agent; every other agent of a run is a task. */
+/** The agent of a step outside of branches. In branches they have other names; all other agents are tasks. */
 export const MAIN = 'main'
+
+/** The id of the agent of a step; no task has such an id. */
+export function stepAgentId(run: string, name: string): string {
+  return name === MAIN ? `${run}.${MAIN}` : `${run}/${name}`
+}
+
+/** The name of the agent of a step by its id; undefined for the id of a task. */
+export function stepAgentName(run: string, id: string | null): string | undefined {
+  if (id === null || id === stepAgentId(run, MAIN)) return MAIN
+  return id.startsWith(`${run}/`) ? id.slice(run.length + 1) : undefined
+}

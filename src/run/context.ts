@@ -1,5 +1,5 @@
 import type { Plan } from '../chain/plan/plan.ts'
-import type { Family } from './process/family.ts'
+import type { RunProcesses } from './process/run-processes.ts'
 import type { Ports } from './ports.ts'
 import type { Spending } from './policy/spending.ts'
 
@@ -7,6 +7,6 @@ import type { Spending } from './policy/spending.ts'
 export interface Context {
   readonly plan: Plan
   readonly ports: Ports
-  readonly family: Family
+  readonly processes: RunProcesses
   readonly spending: Spending
 }

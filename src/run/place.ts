@@ -2,6 +2,7 @@ import type { StepNode } from '../chain/plan/plan.ts'
 import type { EventBody } from '../records/events/event.ts'
 import { stepAt, type RunState } from '../records/events/state.ts'
 import type { StepState } from '../records/events/step-state.ts'
+import type { Located } from '../records/events/tree.ts'
 
 /** The place of a step in events. */
 interface StepPlace {
@@ -19,18 +20,39 @@ export interface Place extends StepPlace {
 }
 
 /** A step, or undefined for tasks that a person queued before any step. */
-type Located = Pick<StepNode, 'id' | 'number'> | undefined
+type MaybeStep = Located | undefined
 
-export function placeOf(step: Located, round: number): StepPlace {
-  const { id = 's1', number = 1 } = step ?? {}
-  return round > 1
-    ? { scope: [id, `r${round}`], step: number, round }
-    : { scope: [id], step: number }
+const FIRST_STEP = { id: 's1', number: 1 }
+
+/** `round` counts all starts of the step, `earlier` of them in earlier rounds of its groups. */
+export function placeOf(step: MaybeStep, round: number, earlier = 0): StepPlace {
+  const { number, ...rest } = step ?? FIRST_STEP
+  const place = { scope: [...scopeOf(rest, round - earlier)], step: number }
+  return round > 1 ? { ...place, round } : place
+}
+
+/** Whether a scope is needed to tell where a step runs: in a group, or as one of several copies. */
+export function isScoped({ within = [], copy }: Pick<Located, 'within' | 'copy'>): boolean {
+  return within.length > 0 || copy !== undefined
+}
+
+/** The scope of a step or group in one of its rounds. */
+export function scopeOf(
+  { id, within = [], copy }: Omit<Located, 'number'>,
+  round: number,
+): readonly string[] {
+  return [
+    ...within,
+    id,
+    ...(copy === undefined ? [] : [`c${copy}`]),
+    ...(round > 1 ? [`r${round}`] : []),
+  ]
 }
 
 /** The place of a step in its current round. */
-export function currentPlace(step: Located, state: RunState): StepPlace {
-  return placeOf(step, stepAt(state, step?.number ?? 1).rounds)
+export function currentPlace(step: MaybeStep, state: RunState): StepPlace {
+  const { rounds, earlierRounds } = stepAt(state, step ?? FIRST_STEP)
+  return placeOf(step, rounds, earlierRounds)
 }
 
 /** The place of an iteration in the current round of its step. */
@@ -44,8 +66,8 @@ export function iterationPlace(
 }
 
 /** The place of sub-agents that belong to the current iteration of a step. */
-export function subAgentPlace(step: Located, state: RunState): Place {
-  const { iterations, attempt } = stepAt(state, step?.number ?? 1)
+export function subAgentPlace(step: MaybeStep, state: RunState): Place {
+  const { iterations, attempt } = stepAt(state, step ?? FIRST_STEP)
   const at = { iteration: Math.max(1, iterations), attempt: Math.max(1, attempt) }
   return { ...currentPlace(step, state), ...at }
 }

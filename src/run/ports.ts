@@ -29,8 +29,10 @@ export interface Ports {
   /** A returned promise makes the agent wait until more output can be taken. */
   readonly output: (chunk: OutputChunk) => void | Promise<void>
   readonly readPrompt: ReadPrompt
-  /** The tasks of the project. */
+  /** The tasks of the project, or of the worktree of a branch. */
   readonly tasks: Tasks
+  /** The tasks as they are in another working tree of the repository. */
+  readonly tasksIn: (cwd: string) => Tasks
   /** The base environment of every agent. */
   readonly env: Readonly<Record<string, string>>
   /** Aborts, with a `StopReason`, when the run has to end. */
@@ -60,9 +62,7 @@ export interface QueuePort {
   /** Our own program as an MCP server; if absent, agents get no queue tools. */
   readonly program?: string | undefined
   /** Whether the store exists. */
-  isThere(): boolean
-  /** Calls back once the store exists; returns a function that cancels this. */
-  onceThere(callback: () => void): () => void
+  hasStore(): boolean
   /** Creates the store if necessary. */
   open(): Promise<QueueStore>
   /** Fails if the store is damaged, or not as its history says. */
@@ -105,6 +105,8 @@ export const EXIT_CODES: Record<StopSignal, number> = {
 export interface StopReason {
   readonly signal: StopSignal
   readonly words: string
+  /** Whether only this part of the run ends, because another one has failed. */
+  readonly isCancelled?: true
 }
 
 export function stopReason(signal: StopSignal, words = `interrupted by ${signal}`): StopReason {
@@ -123,7 +125,19 @@ export function stopReasonOf(stop: AbortSignal): StopReason {
 /** Why a run ended that another process asked to stop after its iteration. */
 export const STOP_ASKED = 'stopped by forkhestra stop'
 
-/** The end of a step that was stopped by a signal or a request. */
+/** Whether the run ends as soon as possible, or after this iteration. */
+export function isStopping({ stop, control }: Ports): boolean {
+  return stop.aborted || control.isStopRequested
+}
+
+/** Whether this part of the run ends because another one has failed. */
+export function isCancelled({ stop }: Pick<Ports, 'stop'>): boolean {
+  return stop.aborted && stopReasonOf(stop).isCancelled === true
+}
+
+/** The end of a step that was stopped by a signal or a request, or cancelled. */
 export function interrupted(stop: AbortSignal): End {
-  return { reason: 'interrupted', detail: stop.aborted ? stopReasonOf(stop).words : STOP_ASKED }
+  if (!stop.aborted) return { reason: 'interrupted', detail: STOP_ASKED }
+  const { words, isCancelled: isOthers } = stopReasonOf(stop)
+  return { reason: isOthers === true ? 'cancelled' : 'interrupted', detail: words }
 }

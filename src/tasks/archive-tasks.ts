@@ -92,12 +92,9 @@ function findAll(folders: TaskFolders, words: readonly string[]): TaskText[] {
   return [...new Map(found.map((each) => [each.task.id, each])).values()]
 }
 
-/** Reads the files, because the index may be stale. */
 function findDone(folders: TaskFolders): TaskText[] {
   const done = scanTasks(folders).tasks.filter(({ status }) => status === 'Done')
-  return done
-    .map(({ file }) => readTaskOrThrow(folders.tasks, file))
-    .filter(({ task }) => task.status === 'Done')
+  return done.map(({ file }) => readTaskOrThrow(folders.tasks, file))
 }
 
 /** The note tells the doctor that an unfinished task was archived on purpose. */

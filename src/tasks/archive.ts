@@ -1,9 +1,8 @@
 import { basename, dirname, join } from 'node:path'
 import { idOfFileName } from './file-name.ts'
-import { renderId } from './id.ts'
 import { listFiles } from './store/folder.ts'
 import type { TaskFolders } from './folders.ts'
-import { idInside, isTaskFile, readTaskFile, type Broken, type Scan } from './store/scan.ts'
+import { idInside, readTaskFile, readTasks, type Broken, type Scan } from './store/scan.ts'
 import type { Task } from './task.ts'
 
 /** The archived tasks. A file whose name has an id is not opened to check it. */
@@ -17,7 +16,7 @@ export class Archive {
   constructor({ archive }: TaskFolders) {
     this.#folder = archive
     for (const file of listFiles(archive)) {
-      const id = idOfName(file)
+      const id = idOfFileName(file)
       if (id === undefined) this.#unnamed.push(file)
       else this.#named.set(id, file)
     }
@@ -59,17 +58,12 @@ export class Archive {
 
   #readIds(): ReadonlyMap<string, string> {
     const ids = this.#unnamed.map((file) => ({ file, id: idInside(this.#folder, file) }))
-    return new Map(ids.flatMap(({ file, id }) => (id ? [[renderId(id), file]] : [])))
+    return new Map(ids.flatMap(({ file, id }) => (id ? [[id, file]] : [])))
   }
 }
 
 export function isArchived({ path }: { readonly path: string }, { archive }: TaskFolders): boolean {
   return dirname(path) === archive
-}
-
-export function idOfName(file: string): string | undefined {
-  const id = idOfFileName(file)
-  return id === undefined ? undefined : renderId(id)
 }
 
 /** Includes the folder, because an open and an archived file may have the same name. */
@@ -79,13 +73,6 @@ export function inArchive({ archive }: TaskFolders, file: string): string {
 
 /** Reads every file of the archive, which has no index. */
 export function scanArchive(folders: TaskFolders): Scan {
-  const tasks: Task[] = []
-  const broken: Broken[] = []
-  for (const file of listFiles(folders.archive)) {
-    const path = join(folders.archive, file)
-    const task = readTaskFile(path, file)
-    if (!('problem' in task)) tasks.push(task)
-    else if (isTaskFile(path, file)) broken.push({ ...task, file: inArchive(folders, file) })
-  }
-  return { tasks, broken }
+  const { tasks, broken } = readTasks(folders.archive, listFiles(folders.archive))
+  return { tasks, broken: broken.map((each) => ({ ...each, file: inArchive(folders, each.file) })) }
 }

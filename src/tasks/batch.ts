@@ -1,5 +1,5 @@
 import { UserError } from '../base/errors.ts'
-import { parseJson } from '../base/json.ts'
+import { isObject, parseJson } from '../base/json.ts'
 import { BatchError } from './batch-error.ts'
 import { checkTask, createTasks, findMistakes } from './create.ts'
 import type { TaskFolders } from './folders.ts'
@@ -96,7 +96,6 @@ function parseObject(line: string): Record<string, unknown> {
   } catch {
     throw new UserError('not valid JSON.')
   }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value))
-    return value as Record<string, unknown>
+  if (isObject(value)) return value
   throw new UserError('not a JSON object.')
 }

@@ -14,6 +14,7 @@ import type { TaskFolders } from './folders.ts'
 import { scanTasks } from './store/scan.ts'
 import type { State } from './store/state-shape.ts'
 import type { Task } from './task.ts'
+import { checkNewTask } from './text/check-fields.ts'
 import { checkCriteria, checkLabels, checkTitle } from './text/check-text.ts'
 import { renderNewTask, type NewTask } from './text/new-task.ts'
 import { findUsedIds, highestOf } from './used-ids.ts'
@@ -21,10 +22,11 @@ import { findUsedIds, highestOf } from './used-ids.ts'
 /** Creates all tasks or none; returns their ids in the same order. */
 export function createTasks(
   folders: TaskFolders,
-  tasks: readonly NewTask[],
+  given: readonly NewTask[],
   now: Date,
-  describePosition: DescribePosition = (index) => (tasks.length === 1 ? '' : `tasks[${index}]`),
+  describePosition: DescribePosition = (index) => (given.length === 1 ? '' : `tasks[${index}]`),
 ): string[] {
+  const tasks = given.map(checkNewTask)
   for (const task of tasks) checkTask(task)
   const config = readConfig(folders)
   return change(folders, (draft) => {
@@ -145,7 +147,7 @@ function resolveReferences(
     if (word.startsWith('@'))
       throw new Refused(`No task of this batch has the key '${word.slice(1)}'.`)
     const id = resolveId(folders, word)
-    if (used.has(renderId(id))) return renderId(id)
+    if (used.has(id)) return id
     throw notFoundError(id, (open ??= scanTasks(folders).tasks))
   }
   const resolved = tasks.map((task, index): NewTask => {

@@ -1,8 +1,21 @@
 /** The ids that a task leads to, for example its dependencies. */
 export type Edges = (id: string) => readonly string[]
 
+/** The cycle that new edges of a task would close. */
+export function findCycleThrough(
+  id: string,
+  targets: readonly string[],
+  edges: Edges,
+): string[] | undefined {
+  for (const target of targets) {
+    const path = findPath(target, id, edges)
+    if (path !== undefined) return [id, ...path]
+  }
+  return undefined
+}
+
 /** The shortest path from one task to another, including both. */
-export function findPath(from: string, to: string, edges: Edges): string[] | undefined {
+function findPath(from: string, to: string, edges: Edges): string[] | undefined {
   const cameFrom = new Map<string, string | undefined>([[from, undefined]])
   for (const at of cameFrom.keys()) {
     if (at === to) return tracePath(at, cameFrom)
@@ -12,9 +25,9 @@ export function findPath(from: string, to: string, edges: Edges): string[] | und
 }
 
 function tracePath(end: string, cameFrom: ReadonlyMap<string, string | undefined>): string[] {
-  const way: string[] = []
-  for (let at: string | undefined = end; at !== undefined; at = cameFrom.get(at)) way.unshift(at)
-  return way
+  const path: string[] = []
+  for (let at: string | undefined = end; at !== undefined; at = cameFrom.get(at)) path.unshift(at)
+  return path
 }
 
 /**

@@ -5,7 +5,7 @@ import {
   claimTask,
   nextTask,
   releaseTask,
-  type Next,
+  type NextTask,
   type Released,
   type ReleaseOptions,
 } from './claims/claims.ts'
@@ -28,7 +28,7 @@ import {
 } from './list.ts'
 import { readCriteria, type Criterion } from './text/criteria.ts'
 import type { NewTask } from './text/new-task.ts'
-import { keepLeases } from './claims/leases.ts'
+import { renewLeases } from './claims/leases.ts'
 import { checkName, findOwner, type Caller, type Owner } from './claims/owner.ts'
 import { readConfig } from './store/config.ts'
 import { findTaskFolders, taskFoldersIn, type TaskFolders } from './folders.ts'
@@ -36,7 +36,7 @@ import { scanTasks, type Broken } from './store/scan.ts'
 import type { Readiness } from './ready.ts'
 import { archiveTasks, deleteTask, unarchiveTasks } from './archive-tasks.ts'
 import type { RunTasks } from './run-tasks.ts'
-import { countTasks, type Stats } from './stats.ts'
+import { makeStats, type Stats } from './stats.ts'
 import type { Task } from './task.ts'
 import { undoChange, undoCreate, type Undo } from './undo.ts'
 import { makeBrief, readHistory, type Brief } from './view.ts'
@@ -61,7 +61,7 @@ interface NextOptions {
   readonly leaseMs?: number | undefined
 }
 
-type ChangeOptions = Pick<EditOptions, 'force' | 'onClaimEnded' | 'onChange'>
+type ChangeOptions = Pick<EditOptions, 'force' | 'onClaimEnded' | 'onDoubt' | 'onChange'>
 
 interface ViewOptions {
   readonly history?: boolean
@@ -154,7 +154,7 @@ export class TaskDatabase {
   }
 
   /** The first ready task, or why there is none. */
-  findNext({ claim = false, leaseMs }: NextOptions = {}): Next {
+  findNext({ claim = false, leaseMs }: NextOptions = {}): NextTask {
     return nextTask(this.#folders, { ...this.#caller(), leaseMs }, claim)
   }
 
@@ -242,7 +242,7 @@ export class TaskDatabase {
   }
 
   stats(): Stats {
-    return countTasks(this.#folders, this.#caller())
+    return makeStats(this.#folders, this.#caller())
   }
 
   doctor(options: { readonly fix?: boolean } = {}): Finding[] {
@@ -252,7 +252,7 @@ export class TaskDatabase {
   /** Every method starts with this: any command of an owner renews its leases. */
   #caller(): Caller {
     const caller = { owner: this.#owner, now: new Date() }
-    if (!this.#isObserver) keepLeases(this.#folders, caller.owner, caller.now)
+    if (!this.#isObserver) renewLeases(this.#folders, caller.owner, caller.now)
     return caller
   }
 }

@@ -1,7 +1,7 @@
-import { UserError } from '../base/errors.ts'
-import { findOrNone, Unusable } from './find.ts'
+import { Graph } from './ready.ts'
 import { Refused } from './refused.ts'
 import type { TaskFolders } from './folders.ts'
+import { scanTasks } from './store/scan.ts'
 import type { Task } from './task.ts'
 import { applyChanges } from './text/changes.ts'
 import { readCriteria } from './text/criteria.ts'
@@ -16,21 +16,12 @@ export function listUndone(
   dependencies: readonly string[],
   changed: Changed,
 ): string[] {
+  if (dependencies.length === 0) return []
+  const graph = new Graph(folders, scanTasks(folders))
   return dependencies.flatMap((id) => {
-    const status = changed.get(id) ?? statusOf(folders, id)
+    const status = changed.get(id) ?? graph.statusOf(id) ?? 'missing'
     return status === 'Done' ? [] : [`${id} (${status})`]
   })
-}
-
-/** Reads the file, because the index may be stale. */
-function statusOf(folders: TaskFolders, id: string): string {
-  try {
-    return findOrNone(folders, id)?.task.status ?? 'missing'
-  } catch (error) {
-    if (error instanceof Unusable) return 'unreadable'
-    if (error instanceof UserError) return 'unknown'
-    throw error
-  }
 }
 
 /** Refuses a task with open criteria or dependencies; if forced, adds a note instead. */
@@ -59,22 +50,15 @@ export function finish(
 
 function refusal(id: string, criteria: readonly string[], undone: readonly string[]): Refused {
   const list = (lines: readonly string[]) => lines.map((line) => `\n  ${line}`).join('')
-  const open = `has open acceptance criteria:${list(criteria)}`
-  const waits = `depends on tasks that are not done:${list(undone)}`
-  if (undone.length === 0) {
-    return new Refused(
-      `${id} ${open}`,
-      'Check them off with --check-ac N, or override with --force.',
-    )
-  }
-  if (criteria.length === 0) {
-    return new Refused(
-      `${id} ${waits}`,
-      'Finish them first, remove them with --remove-dep ID, or override with --force.',
-    )
-  }
-  return new Refused(
-    `${id} ${open}\nIt ${waits}`,
-    'Check off criteria with --check-ac N, finish or remove (--remove-dep ID) dependencies, or override with --force.',
-  )
+  const problems = [
+    ...(criteria.length === 0 ? [] : [`has open acceptance criteria:${list(criteria)}`]),
+    ...(undone.length === 0 ? [] : [`depends on tasks that are not done:${list(undone)}`]),
+  ]
+  const steps =
+    undone.length === 0
+      ? 'Check them off with --check-ac N'
+      : criteria.length === 0
+        ? 'Finish them first, remove them with --remove-dep ID'
+        : 'Check off criteria with --check-ac N, finish or remove (--remove-dep ID) dependencies'
+  return new Refused(`${id} ${problems.join('\nIt ')}`, `${steps}, or override with --force.`)
 }

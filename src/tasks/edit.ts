@@ -1,11 +1,11 @@
 import { UserError } from '../base/errors.ts'
 import { applyChanges, isNothing, type Changes } from './text/changes.ts'
+import { findCycleThrough } from './cycles.ts'
 import { change } from './store/change.ts'
+import { checkChanges } from './text/check-fields.ts'
 import { checkCriteria, checkDue, checkLabels, checkTitle } from './text/check-text.ts'
-import { CannotChange } from './text/frontmatter.ts'
-import { finish } from './done.ts'
+import { finish, listUndone } from './done.ts'
 import { findTask, notFoundError, resolveId, type TaskText } from './find.ts'
-import { renderId } from './id.ts'
 import { isHeldByAnother, type Caller } from './claims/owner.ts'
 import type { TaskFolders } from './folders.ts'
 import { Graph } from './ready.ts'
@@ -13,7 +13,7 @@ import { Refused } from './refused.ts'
 import { isArchived } from './archive.ts'
 import { scanTasks } from './store/scan.ts'
 import type { Claim } from './store/state-shape.ts'
-import { renew } from './claims/leases.ts'
+import { extendLeases } from './claims/leases.ts'
 import { claimForIteration, followStatus } from './claims/claim-changes.ts'
 import { parseTask, type Task } from './task.ts'
 import { versionOf, type Undo } from './undo.ts'
@@ -23,6 +23,8 @@ export interface EditOptions extends Caller {
   readonly force?: boolean
   /** Called for each claim of another owner that the new status ends. */
   readonly onClaimEnded?: (id: string, claim: Claim) => void
+  /** Called with what may not be intended, such as a label to remove that the task does not have. */
+  readonly onDoubt?: (id: string, what: string) => void
   /** Called for each task with what is needed to undo the change. */
   readonly onChange?: (undo: Undo) => void
 }
@@ -40,15 +42,16 @@ export function editTasks(
   changes: Changes,
   options: EditOptions,
 ): Task[] {
-  const resolved = resolveIds(folders, checkTexts(changes))
+  const resolved = resolveIds(folders, checkTexts(checkChanges(changes)))
   return change(folders, (draft) => {
     const { owner, now } = options
     const changed = words.map((word) =>
       editOne(folders, findTask(folders, word), resolved, options),
     )
     checkReferences(folders, changed, resolved)
+    if (resolved.status === undefined) reportStillDone(folders, changed, resolved, options)
     const edited = resolved.status === 'Done' ? finishAll(folders, changed, options) : changed
-    draft.state = renew(draft.state, owner, now)
+    draft.state = extendLeases(draft.state, owner, now)
     const unchanged = draft.state
     for (const { before, text, task } of edited) {
       if (text !== before.text) draft.write(before.path, text)
@@ -83,8 +86,35 @@ function editOne(
   options: EditOptions,
 ): Edited {
   if (isArchived(before, folders)) refuseOpening(before.task, changes)
+  reportMissing(before.task, changes, options)
   const text = withTaskId(before.task, () => applyChanges(before.text, changes, options.now))
   return { before, text, task: parseTask(text, before.task.file) }
+}
+
+function reportMissing(
+  { id, labels, dependencies }: Task,
+  { removeLabels = [], removeDependencies = [] }: Changes,
+  { onDoubt }: EditOptions,
+): void {
+  for (const label of removeLabels.map((each) => each.trim()))
+    if (!labels.includes(label)) onDoubt?.(id, `has no label '${label}'`)
+  for (const each of removeDependencies)
+    if (!dependencies.includes(each)) onDoubt?.(id, `does not depend on ${each}`)
+}
+
+/** No agent takes up work that is added to a finished task. */
+function reportStillDone(
+  folders: TaskFolders,
+  edited: readonly Edited[],
+  { addCriteria = [], uncheckCriteria = [], addDependencies = [] }: Changes,
+  { onDoubt }: EditOptions,
+): void {
+  const isOpen = addCriteria.length + uncheckCriteria.length > 0
+  for (const { task } of edited) {
+    if (task.status !== 'Done') continue
+    if (!isOpen && listUndone(folders, addDependencies, new Map()).length === 0) continue
+    onDoubt?.(task.id, 'is Done, so no agent will work on it; set it to To Do to reopen it')
+  }
 }
 
 /** Runs after all changes of the call, which may finish dependencies too. */
@@ -113,7 +143,7 @@ function withTaskId<Result>({ id }: Task, work: () => Result): Result {
   try {
     return work()
   } catch (error) {
-    if (!(error instanceof Refused || error instanceof CannotChange)) throw error
+    if (!(error instanceof Refused)) throw error
     throw new Refused(`${id}: ${error.message}`, error.hint)
   }
 }
@@ -129,7 +159,7 @@ function checkTexts(changes: Changes): Changes {
 }
 
 function resolveIds(folders: TaskFolders, changes: Changes): Changes {
-  const id = (word: string) => renderId(resolveId(folders, word))
+  const id = (word: string) => resolveId(folders, word)
   return {
     ...changes,
     addDependencies: (changes.addDependencies ?? []).map(id),
@@ -145,13 +175,13 @@ function checkReferences(folders: TaskFolders, edited: readonly Edited[], change
   const now = new Map(edited.map(({ task }) => [task.id, task]))
   const scan = scanTasks(folders)
   const tasks = scan.tasks.map((task) => now.get(task.id) ?? task)
-  const graph = new Graph(folders, { tasks, broken: scan.broken }, new Map())
+  const graph = new Graph(folders, { tasks, broken: scan.broken })
   for (const id of [...added, ...(changes.parent ? [changes.parent] : [])]) {
-    if (!graph.has(id)) throw notFoundError(resolveId(folders, id), tasks)
+    if (!graph.has(id)) throw notFoundError(id, tasks)
   }
   for (const { task } of edited) {
     if (changes.parent) refuseParent(graph, task.id, changes.parent)
-    const cycle = graph.cycleThrough(task.id, added)
+    const cycle = findCycleThrough(task.id, added, graph.edges)
     if (cycle === undefined) continue
     throw new Refused(
       `${task.id} would depend on itself: ${cycle.join(' -> ')}`,
@@ -162,7 +192,7 @@ function checkReferences(folders: TaskFolders, edited: readonly Edited[], change
 
 function refuseParent(graph: Graph, id: string, parent: string): void {
   if (parent === id) throw new Refused(`${id} cannot be its own parent.`)
-  const cycle = graph.parentCycleThrough(id, parent)
+  const cycle = findCycleThrough(id, [parent], graph.parents)
   if (cycle === undefined) return
   throw new Refused(
     `${id} would be its own ancestor: ${cycle.join(' -> ')}`,

@@ -1,4 +1,4 @@
-import { readId, renderId, type TaskId } from './id.ts'
+import { canonicalId, renderId, type TaskId } from './id.ts'
 
 const LONGEST_BYTES = 120
 
@@ -12,9 +12,8 @@ export function makeFileName(id: TaskId, title: string): string {
 }
 
 /** The id that a file name begins with. */
-export function idOfFileName(name: string): TaskId | undefined {
-  const match = /^([A-Za-z][A-Za-z0-9_]*-\d+)(?: - .*)?\.md$/i.exec(name)
-  return match === null ? undefined : readId(match[1]!)
+export function idOfFileName(name: string): string | undefined {
+  return canonicalId(/^(\w+-\d+)(?: - .*)?\.md$/i.exec(name)?.[1] ?? '')
 }
 
 /** Never cuts a grapheme in two. */

@@ -2,8 +2,7 @@ import { realpathSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { findProject } from '../base/project.ts'
 import { commonGitFolder, gitFolder, repositoryTop } from '../base/repository.ts'
-
-type Environment = Readonly<Record<string, string | undefined>>
+import type { Environment } from '../base/environment.ts'
 
 /** The folders that belong to one task database. */
 export interface TaskFolders {

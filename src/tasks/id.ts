@@ -31,8 +31,13 @@ export function renderId({ prefix, number }: TaskId): string {
   return `${prefix}-${String(number).padStart(PADDING, '0')}`
 }
 
+/** `task-1` as `TASK-001`; undefined if the text is not an id. */
+export function canonicalId(text: string): string | undefined {
+  const id = readId(text)
+  return id && renderId(id)
+}
+
 /** The canonical form of an id; other text is only trimmed. */
 export function normalId(text: string): string {
-  const id = readId(text)
-  return id === undefined ? text.trim() : renderId(id)
+  return canonicalId(text) ?? text.trim()
 }

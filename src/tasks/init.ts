@@ -1,6 +1,6 @@
 import { statOf } from '../base/files.ts'
 import { change } from './store/change.ts'
-import { checkPrefix, configPath, readConfig } from './store/config.ts'
+import { checkPrefix, tasksConfigPath, readConfig } from './store/config.ts'
 import { Refused } from './refused.ts'
 import type { TaskFolders } from './folders.ts'
 
@@ -14,7 +14,7 @@ export function initTasks(
   folders: TaskFolders,
   given: Given,
 ): { readonly path: string; readonly isNew: boolean } {
-  const path = configPath(folders)
+  const path = tasksConfigPath(folders)
   const config = {
     prefix: checkPrefix(given.prefix ?? 'TASK'),
     ...(given.name === undefined ? {} : { name: given.name }),
@@ -39,7 +39,7 @@ function refuseOther(folders: TaskFolders, { prefix, name }: Given): void {
     .map((key) => `"${key}": ${JSON.stringify(wanted[key])}`)
   if (lines.length === 0) return
   throw new Refused(
-    `${configPath(folders)} already exists; nothing was changed.`,
+    `${tasksConfigPath(folders)} already exists; nothing was changed.`,
     `Edit it yourself: ${lines.join(', ')}`,
   )
 }

@@ -2,7 +2,6 @@ import { join } from 'node:path'
 import { readTextFile } from '../base/files.ts'
 import { inArchive, scanArchive } from './archive.ts'
 import { resolveId } from './find.ts'
-import { renderId } from './id.ts'
 import { tryToFreeDeadClaims } from './claims/dead-claims.ts'
 import {
   blockingClaims,
@@ -153,7 +152,7 @@ export function scanGraph(folders: TaskFolders, { owner, now }: Caller): Scanned
 
 function makeTest(folders: TaskFolders, filter: Filter): (task: Task) => boolean {
   const { statuses = [], labels = [], priority, assignee, blockedBy } = filter
-  const blocker = blockedBy === undefined ? undefined : renderId(resolveId(folders, blockedBy))
+  const blocker = blockedBy === undefined ? undefined : resolveId(folders, blockedBy)
   return (task) =>
     (statuses.length === 0 || statuses.includes(task.status)) &&
     (priority === undefined || (task.priority ?? 'none') === priority) &&

@@ -1,6 +1,6 @@
-import { Archive, idOfName, inArchive } from './archive.ts'
-import { findCycles, findPath } from './cycles.ts'
-import { renderId } from './id.ts'
+import { Archive, inArchive } from './archive.ts'
+import { findCycles } from './cycles.ts'
+import { idOfFileName } from './file-name.ts'
 import { renderCheckout, type TaskFolders } from './folders.ts'
 import { idInside, type Scan } from './store/scan.ts'
 import type { Claim } from './store/state-shape.ts'
@@ -25,13 +25,13 @@ export class Graph {
   readonly #now: Date
   readonly #byId: ReadonlyMap<string, Task>
   #archive: Archive | undefined
-  #broken: ReadonlySet<string> | undefined
+  #broken: ReadonlySet<string | undefined> | undefined
 
   constructor(
     folders: TaskFolders,
     scan: Scan,
     /** The claims that block the caller. */
-    claims: ReadonlyMap<string, Claim>,
+    claims: ReadonlyMap<string, Claim> = new Map(),
     /** Whether anyone holds a task, the caller included. */
     isHeld: (id: string) => boolean = () => true,
     now: Date = new Date(),
@@ -139,15 +139,6 @@ export class Graph {
     return this.#byId.get(id)
   }
 
-  /** The cycle that new dependencies of a task would close. */
-  cycleThrough(id: string, dependencies: readonly string[]): string[] | undefined {
-    for (const next of dependencies) {
-      const way = findPath(next, id, this.edges)
-      if (way !== undefined) return [id, ...way]
-    }
-    return undefined
-  }
-
   readonly edges = (id: string): readonly string[] => this.findUndone(id)?.dependencies ?? []
 
   readonly parents = (id: string): readonly string[] => parentsOf(this.findUndone(id))
@@ -165,26 +156,14 @@ export class Graph {
     return this.find(task.id) === undefined ? inArchive(this.#folders, task.file) : task.file
   }
 
-  /** The cycle that a new parent of a task would close. */
-  parentCycleThrough(id: string, parent: string): string[] | undefined {
-    const way = findPath(parent, id, this.parents)
-    return way === undefined ? undefined : [id, ...way]
-  }
-
   #isArchived(id: string): boolean {
     return this.find(id) === undefined && this.#getArchive().has(id)
   }
 
   #brokenStatus(id: string): string | undefined {
-    this.#broken ??= new Set(this.#scan.broken.map(({ file }) => this.#idOfBroken(file)))
+    const idOf = (file: string) => idOfFileName(file) ?? idInside(this.#folders.tasks, file)
+    this.#broken ??= new Set(this.#scan.broken.map(({ file }) => idOf(file)))
     return this.#broken.has(id) ? 'unreadable' : undefined
-  }
-
-  #idOfBroken(file: string): string {
-    const named = idOfName(file)
-    if (named !== undefined) return named
-    const id = idInside(this.#folders.tasks, file)
-    return id === undefined ? file : renderId(id)
   }
 
   #getArchive(): Archive {

@@ -1,6 +1,6 @@
 import { printable, printableLines } from '../base/terminal/printable.ts'
 import { localTime } from '../base/local-time.ts'
-import type { Next } from './claims/claims.ts'
+import type { NextTask } from './claims/claims.ts'
 import type { Finding } from './doctor/check.ts'
 import type { Readiness } from './ready.ts'
 import type { Broken } from './store/scan.ts'
@@ -36,21 +36,33 @@ export function renderTitle(task: Task, now: Date): string {
 
 /** `key: value` lines, then the sections. */
 export function renderBrief(brief: Brief): string {
-  const { dependencies, intro } = brief
-  const learned = dependencies.filter(({ notes }) => notes !== '')
   const lines = [
     ...fieldsOf(brief).flatMap(([key, value]) => (value ? [`${key}: ${printable(value)}`] : [])),
-    ...(intro === '' ? [] : ['', intro]),
-    ...section('Description', brief.description),
-    ...section('Acceptance Criteria', renderChecklist(brief)),
-    ...section('Implementation Plan', brief.plan),
-    ...section('Implementation Notes', brief.notes),
-    ...brief.others.flatMap(({ name, text }) =>
-      text === '' ? ['', `## ${name}`] : section(name, text),
-    ),
-    ...learned.flatMap(({ id, notes }) => section(`Notes of ${id}`, notes)),
+    ...(brief.intro === '' ? [] : ['', brief.intro]),
+    ...sectionsOf(brief).flatMap(([name, content]) => {
+      const text = typeof content === 'string' ? content : renderChecklist(brief)
+      return ['', `## ${name}`, ...(text === '' ? [] : ['', text])]
+    }),
   ]
   return printableLines(lines.join('\n'))
+}
+
+type ShownSection = readonly [name: string, content: string | Brief['checklist']]
+
+/** The sections to show, in order; the notes of finished dependencies come last. */
+export function sectionsOf(brief: Brief): ShownSection[] {
+  const own: ShownSection[] = [
+    ['Description', brief.description],
+    ['Acceptance Criteria', brief.checklist],
+    ['Implementation Plan', brief.plan],
+    ['Implementation Notes', brief.notes],
+  ]
+  const learned = brief.dependencies.filter(({ notes }) => notes !== '')
+  return [
+    ...own.filter(([, content]) => content.length > 0),
+    ...brief.others.map(({ name, text }): ShownSection => [name, text]),
+    ...learned.map(({ id, notes }): ShownSection => [`Notes of ${id}`, notes]),
+  ]
 }
 
 type Field = readonly [string, string | undefined]
@@ -98,10 +110,6 @@ function claimed({ owner, at, run, until, root, settled }: Claim): string {
   return `${owner} since ${at}${isTimed ? `, until ${until}` : ''}`
 }
 
-function section(name: string, text: string): string[] {
-  return text === '' ? [] : ['', `## ${name}`, '', text]
-}
-
 /** Criteria line by line, with any other text of the section as separate paragraphs. */
 function renderChecklist({ checklist }: Brief): string {
   let [text, wasProse] = ['', false]
@@ -135,7 +143,7 @@ export function explainedLine({ task, isReady, reasons }: Readiness): string {
 }
 
 /** Says line by line why there is no next task. */
-export function renderWaiting({ waiting, broken, advice }: Omit<Next, 'brief'>): string[] {
+export function renderWaiting({ waiting, broken, advice }: Omit<NextTask, 'brief'>): string[] {
   if (waiting.length > 0) {
     const lines = waiting.map(
       ({ task, reasons }) => `  ${task.id}: ${printable(reasons.join('; '))}`,

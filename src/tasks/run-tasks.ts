@@ -1,7 +1,8 @@
 import { join } from 'node:path'
-import { Archive, idOfName } from './archive.ts'
+import { Archive } from './archive.ts'
 import { endIteration } from './claims/dead-claims.ts'
-import { isSameIteration, NO_OWNER, type Iteration } from './claims/owner.ts'
+import { blockingClaims, isSameIteration, NO_OWNER, type Iteration } from './claims/owner.ts'
+import { idOfFileName } from './file-name.ts'
 import { findTask } from './find.ts'
 import type { TaskFolders } from './folders.ts'
 import { explainReady, listHeld, listTasks } from './list.ts'
@@ -50,28 +51,60 @@ export class RunTasks {
     return hash(prints.toSorted().join(' '))
   }
 
+  /** Open tasks that somebody holds, or has finished in another checkout. */
+  inWork() {
+    const open = new Set(this.open())
+    const claims = blockingClaims(
+      readLocalState(this.#folders),
+      NO_OWNER,
+      this.#folders,
+      new Date(),
+    )
+    return [...claims]
+      .filter(([id]) => open.has(id))
+      .map(([id, { root, run, settled }]) => ({
+        id,
+        root,
+        ...(run === undefined || settled !== undefined
+          ? {}
+          : { holder: { run: run.id, step: run.step } }),
+      }))
+  }
+
   /** `missing` says why the task is not done. */
-  find(word: string): { readonly id: string; readonly missing?: string } {
+  find(word: string): { readonly id: string; readonly status: string; readonly missing?: string } {
     const { task, text } = findTask(this.#folders, word)
     const { id, status } = task
-    if (status !== 'Done') return { id, missing: `${id} is ${status}, not Done` }
-    if (readCriteria(text).every(({ isDone }) => isDone)) return { id }
-    return { id, missing: `${id} is Done, but not all of its criteria are checked` }
+    if (this.#explain().broken.some(({ file }) => idOfFileName(file) === id))
+      return {
+        id,
+        status,
+        missing: `another file of ${id} cannot be read; see: forge-tasks doctor`,
+      }
+    if (status !== 'Done') return { id, status, missing: `${id} is ${status}, not Done` }
+    if (readCriteria(text).every(({ isDone }) => isDone)) return { id, status }
+    return { id, status, missing: `${id} is Done, but not all of its criteria are checked` }
   }
 
   open(): string[] {
     return this.#explain().tasks.map(({ task }) => task.id)
   }
 
-  count({ inRun, inStep }: OpenBefore) {
+  /** `ended`: iterations whose tasks could not be released. Nobody works on these tasks, so they count as ready. */
+  count({ inRun, inStep }: OpenBefore, ended: readonly Iteration[] = []) {
     const { tasks, broken } = this.#explain()
-    const held = listHeld(this.#folders, asking())
+    const inProgress = tasks.filter(({ task }) => task.status === 'In Progress')
+    const left = this.#heldStill(
+      ended,
+      inProgress.map(({ task }) => task.id),
+    )
+    const held = listHeld(this.#folders, asObserver()).difference(left)
     const count = (test: (each: (typeof tasks)[number]) => boolean) => tasks.filter(test).length
     const blocked = tasks.filter(({ task }) => task.status === 'Blocked')
     const blockedTasks = blocked.map(({ task }) => task.id)
     const statuses = new Map(listTasks(this.#folders).tasks.map(({ id, status }) => [id, status]))
     const archive = new Archive(this.#folders)
-    const unreadable = new Set(broken.map(({ file }) => idOfName(file)))
+    const unreadable = new Set(broken.map(({ file }) => idOfFileName(file)))
     const deleted = new Set(readLocalState(this.#folders).deleted)
     const isKnown = (id: string) =>
       statuses.has(id) || archive.has(id) || unreadable.has(id) || deleted.has(id)
@@ -79,12 +112,12 @@ export class RunTasks {
     const isArchivedUnfinished = (id: string) =>
       !statuses.has(id) && archive.has(id) && archive.statusOf(id) !== 'Done'
     return {
-      ready: count(({ isReady }) => isReady),
+      ready: count(({ task, isReady }) => isReady || left.has(task.id)),
       blocked: blockedTasks.length,
       blockedTasks,
       waiting: count(({ task, isReady }) => task.status === 'To Do' && !isReady),
       held: count(({ task }) => held.has(task.id)),
-      stuck: count(({ task }) => task.status === 'In Progress' && !held.has(task.id)),
+      stuck: inProgress.filter(({ task: { id } }) => !held.has(id) && !left.has(id)).length,
       broken: broken.length,
       gone: inRun.filter((id) => !isKnown(id)).length,
       archivedUnfinished: inStep.filter(isArchivedUnfinished),
@@ -95,12 +128,22 @@ export class RunTasks {
     }
   }
 
+  /** Those of the tasks that one of these iterations holds. */
+  #heldStill(iterations: readonly Iteration[], ids: readonly string[]): ReadonlySet<string> {
+    const { claims } = readLocalState(this.#folders)
+    const isTheirs = ({ run, settled }: Partial<Claim> = {}) =>
+      settled === undefined &&
+      run !== undefined &&
+      iterations.some((each) => isSameIteration(run, each))
+    return new Set(ids.filter((id) => isTheirs(claims[id])))
+  }
+
   #explain(): ReturnType<typeof explainReady> {
-    return explainReady(this.#folders, {}, asking())
+    return explainReady(this.#folders, {}, asObserver())
   }
 }
 
-const asking = () => ({ owner: NO_OWNER, now: new Date() })
+const asObserver = () => ({ owner: NO_OWNER, now: new Date() })
 
 function describeWork(path: string, file: string): string {
   let text = ''
@@ -110,7 +153,7 @@ function describeWork(path: string, file: string): string {
     // A claim changes the status from one to the other, and a release changes it back.
     const state = status === 'In Progress' ? 'To Do' : status
     const lines = text.slice(splitFile(text).body).split('\n')
-    const work = lines.filter((line) => !NO_WORK.test(line.trim()))
+    const work = lines.filter((line) => !NOT_WORK.test(line.trim()))
     const fields = [id, title, state, priority, labels, dependencies, parent, due]
     return JSON.stringify([...fields, ...work])
   } catch {
@@ -119,7 +162,7 @@ function describeWork(path: string, file: string): string {
 }
 
 /** A note about a task that was taken back from an iteration, and the heading that it may need. */
-const NO_WORK = /^(?:An attempt by .* ended without a result: .*|## Implementation Notes|)$/
+const NOT_WORK = /^(?:An attempt by .* ended without a result: .*|## Implementation Notes|)$/
 
 function hash(text: string): string {
   return Bun.hash.wyhash(text).toString(36)

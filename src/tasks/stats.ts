@@ -13,7 +13,7 @@ export interface Stats {
   readonly broken: readonly Broken[]
 }
 
-export function countTasks(folders: TaskFolders, caller: Caller): Stats {
+export function makeStats(folders: TaskFolders, caller: Caller): Stats {
   const { scan, graph } = judgeTasks(folders, caller)
   const open = scan.tasks.filter(({ status }) => status !== 'Done')
   const count = <Key extends string>(keys: readonly Key[], keyOf: readonly string[]) =>

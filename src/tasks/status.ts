@@ -9,7 +9,7 @@ export type Priority = (typeof PRIORITIES)[number]
 
 /** Ignores case, spaces and dashes: `todo`, `to-do`, `TO DO`. */
 export function findStatus(word: string): Status | undefined {
-  return STATUSES.find((status) => lettersOf(status) === lettersOf(word))
+  return STATUSES.find((status) => lettersIn(status) === lettersIn(word))
 }
 
 export function findPriority(word: string): Priority | undefined {
@@ -44,6 +44,6 @@ export function readPriority(word: string | undefined): Priority | 'none' | unde
   return word.trim().toLowerCase() === 'none' ? 'none' : parsePriority(word)
 }
 
-function lettersOf(word: string): string {
+function lettersIn(word: string): string {
   return word.toLowerCase().replaceAll(/[\s_-]/g, '')
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { BrokenFile } from './text/frontmatter.ts'
+import { BrokenFile } from './text/fields.ts'
 import { parseTask } from './task.ts'
 
 const file = (...yaml: string[]) => `---\n${yaml.join('\n')}\n---\n`

@@ -6,9 +6,9 @@ import {
   readRaw,
   splitFile,
   type Fields,
-  type Parts,
+  type FileParts,
 } from './text/fields.ts'
-import { normalId, readId, renderId } from './id.ts'
+import { canonicalId, normalId } from './id.ts'
 import { idOfFileName } from './file-name.ts'
 import {
   findPriority,
@@ -35,78 +35,72 @@ export interface Task {
   readonly file: string
 }
 
+interface Frontmatter {
+  readonly fields: Fields
+  readonly parts: FileParts
+}
+
 /** Throws `BrokenFile` with the line of the problem. */
 export function parseTask(text: string, file: string): Task {
   const parts = splitFile(text)
-  const fields = readFields(parts)
+  const from = { fields: readFields(parts), parts }
+  const parent = readWord(from, 'parent')
   return {
-    id: readTaskId(fields, parts, file),
-    title: readTitle(fields, parts, file),
-    status: readStatus(fields, parts),
-    priority: readPriority(fields, parts),
-    assignee: readWord(fields, parts, 'assignee'),
-    labels: readList(fields, parts, 'labels'),
-    dependencies: [...new Set(readList(fields, parts, 'dependencies').map(normalId))],
-    parent: optional(readWord(fields, parts, 'parent'), normalId),
-    due: readWord(fields, parts, 'due') ?? readWord(fields, parts, 'dueDate'),
-    createdAt: readWord(fields, parts, 'createdAt') ?? '',
+    id: readTaskId(from, file),
+    title: readTitle(from, file),
+    status: readChoice(from, 'status', findStatus, STATUSES) ?? 'To Do',
+    priority: readChoice(from, 'priority', findPriority, PRIORITIES),
+    assignee: readWord(from, 'assignee'),
+    labels: readList(from, 'labels'),
+    dependencies: [...new Set(readList(from, 'dependencies').map(normalId))],
+    parent: parent === undefined ? undefined : normalId(parent),
+    due: readWord(from, 'due') ?? readWord(from, 'dueDate'),
+    createdAt: readWord(from, 'createdAt') ?? '',
     file,
   }
 }
 
-function readTaskId(fields: Fields, parts: Parts, file: string): string {
-  const written = readWord(fields, parts, 'id')
-  const id = written === undefined ? idOfFileName(file) : readId(written)
-  if (id !== undefined) return renderId(id)
+function readTaskId(from: Frontmatter, file: string): string {
+  const written = readWord(from, 'id')
+  const id = written === undefined ? idOfFileName(file) : canonicalId(written)
+  if (id !== undefined) return id
   const found = written === undefined ? 'the id is missing' : `'${written}' is not a valid id`
-  throw new BrokenFile(`${found}; write, for example, "id: TASK-001"`, lineOf(parts, 'id'))
+  throw new BrokenFile(`${found}; write, for example, "id: TASK-001"`, lineOf(from.parts, 'id'))
 }
 
-function readTitle(fields: Fields, parts: Parts, file: string): string {
-  const title = readWord(fields, parts, 'title')?.replaceAll(/\s+/g, ' ')
+function readTitle(from: Frontmatter, file: string): string {
+  const title = readWord(from, 'title')?.replaceAll(/\s+/g, ' ')
   return title || file.replace(/\.md$/, '').replace(/^\S+ - /, '')
 }
 
-function readStatus(fields: Fields, parts: Parts): Status {
-  const written = readWord(fields, parts, 'status')
-  if (written === undefined) return 'To Do'
-  const status = findStatus(written)
-  if (status !== undefined) return status
-  const known = STATUSES.join(', ')
+/** A word that must be one of those that are known. */
+function readChoice<Choice extends string>(
+  { fields, parts }: Frontmatter,
+  key: string,
+  find: (word: string) => Choice | undefined,
+  known: readonly Choice[],
+): Choice | undefined {
+  const written = readWord({ fields, parts }, key)
+  const choice = written === undefined ? undefined : find(written)
+  if (written === undefined || choice !== undefined) return choice
   throw new BrokenFile(
-    `unknown status '${written}', expected one of: ${known}`,
-    lineOf(parts, 'status'),
-  )
-}
-
-function readPriority(fields: Fields, parts: Parts): Priority | undefined {
-  const written = readWord(fields, parts, 'priority')
-  const priority = written === undefined ? undefined : findPriority(written)
-  if (written === undefined || priority !== undefined) return priority
-  const known = PRIORITIES.join(', ')
-  throw new BrokenFile(
-    `unknown priority '${written}', expected one of: ${known}`,
-    lineOf(parts, 'priority'),
+    `unknown ${key} '${written}', expected one of: ${known.join(', ')}`,
+    lineOf(parts, key),
   )
 }
 
 /** A single value as it is written, even if YAML reads it as a number or a date. */
-function readWord(fields: Fields, parts: Parts, key: string): string | undefined {
+function readWord({ fields, parts }: Frontmatter, key: string): string | undefined {
   const value = fields[key]
   if (value === undefined || value === null || value === '') return undefined
   if (typeof value === 'string') return value.trim()
-  if (Array.isArray(value)) return readList(fields, parts, key).join(', ') || undefined
+  if (Array.isArray(value)) return readList({ fields, parts }, key).join(', ') || undefined
   return readRaw(parts, fields, key)
 }
 
-function readList(fields: Fields, parts: Parts, key: string): string[] {
-  return readItems(parts, fields, key)
-    .map((item) => item.trim())
-    .filter((item) => item !== '')
-}
-
-function optional<From, To>(value: From | undefined, change: (value: From) => To): To | undefined {
-  return value === undefined ? undefined : change(value)
+function readList({ fields, parts }: Frontmatter, key: string): string[] {
+  const items = readItems(parts, fields, key).map((item) => item.trim())
+  return items.filter((item) => item !== '')
 }
 
 const RANKS = { high: 0, medium: 1, none: 2, low: 3 } as const

@@ -8,7 +8,7 @@ import type { TaskFolders } from './folders.ts'
 import { Graph } from './ready.ts'
 import { scanTasks, type Scan } from './store/scan.ts'
 import { statOf } from '../base/files.ts'
-import { askGit } from '../base/tracked.ts'
+import { askGitSync } from '../base/tracked.ts'
 import { readLocalState } from './store/state.ts'
 import type { Attempt, Claim } from './store/state-shape.ts'
 import type { Task } from './task.ts'
@@ -41,7 +41,7 @@ export function makeBrief(
   tryToFreeDeadClaims(folders, new Date())
   const state = readLocalState(folders)
   const { task, text, path } = findTask(folders, word)
-  const graph = new Graph(folders, scan, new Map())
+  const graph = new Graph(folders, scan)
   return {
     task,
     ...readBody(text),
@@ -84,7 +84,7 @@ export interface Commit {
 /** The commits that changed a task file, newest first; empty if git does not track it. */
 export function readHistory({ root }: TaskFolders, path: string): Commit[] {
   const format = '--format=%h%x00%aI%x00%an%x00%s'
-  const log = askGit(
+  const log = askGitSync(
     root,
     ['log', '--follow', '-n', '50', format, '--', relative(root, path)],
     process.env,

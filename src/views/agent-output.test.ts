@@ -90,3 +90,22 @@ test('characters may be cut by the end of a chunk, and broken ones cannot be con
   expect(show(Uint8Array.of(0x61, 0x9b, 0x32, 0x4a, 0xff, 0x62))).toBe('a\ufffd2J\ufffdb')
   expect(show(Uint8Array.of(0x61, 0xc2))).toBe('a\ufffd')
 })
+
+test.each([
+  ['plain text', ['plain text']],
+  ['\u001b[31mred', ['\u001b[31mred\u001b[0m']],
+  ['[forkhestra] Chain complete', ['agent: [forkhestra] Chain complete']],
+  [
+    'words and more words that do not fit [forkhestra] here',
+    ['words and more words that do not ', 'fit [forkhestra] here'],
+  ],
+  [
+    'words and more words that do fit [forkhestra] here',
+    ['words and more words that do fit ', 'agent: [forkhestra] here'],
+  ],
+  [`see https://x.test/${'x'.repeat(30)}`, ['see ', `https://x.test/${'x'.repeat(30)}`]],
+  ['日'.repeat(20), ['日'.repeat(17), '日'.repeat(3)]],
+  ['', ['']],
+])('a line after a prefix is wrapped, and each row is safe: %j', (text, rows) => {
+  expect(new AgentOutput(new TerminalLine(), () => COLUMNS).rows(text, 'a#1 │ ')).toEqual(rows)
+})

@@ -20,12 +20,19 @@ const LABEL = 'agent: '
 /** A longer beginning of the name is labelled instead of held back. */
 const LONGEST_BEGUN = 4096
 const TAB_COLUMNS = 8
+const [ESCAPE, RESET] = ['\u001b', '\u001b[0m']
+/** Next to a very long name, or in a very narrow terminal, lines are not wrapped. */
+const LEAST_ROOM = 20
 
 /** The line of the cursor; streams to the same terminal share it. */
 export class TerminalLine {
   /** An upper limit, because terminals disagree on the width of some characters. */
-  #columns = 0
+  #columns: number
   #isBlank = true
+
+  constructor(columns = 0) {
+    this.#columns = columns
+  }
 
   /** What to print before our name, so that an agent's line does not look like one of ours. */
   labelBefore(width: number): string {
@@ -86,11 +93,34 @@ export class AgentOutput {
     return { text: rest, reset }
   }
 
+  /** A whole line as rows that fit next to a prefix of ours, with their colours ended. */
+  rows(text: string, prefix: string): string[] {
+    const cutter = this.#cutter === undefined ? undefined : new LineCutter()
+    const filter = new TerminalFilter()
+    const shown = filter.push((cutter?.cut(text) ?? text) + (cutter?.finishLine() ?? ''))
+    const { text: rest, reset } = filter.finish()
+    return this.wrap(shown + rest + reset, prefix).map((row) => {
+      const output = new AgentOutput(new TerminalLine(Bun.stringWidth(prefix)), this.#width)
+      const isReset = !row.includes(ESCAPE) || row.endsWith(RESET)
+      return output.#label(row, true) + (isReset ? '' : RESET)
+    })
+  }
+
+  /** Rows that fit next to a prefix. A word of ASCII, such as a path or an address, stays whole. */
+  wrap(text: string, prefix: string): string[] {
+    const room = this.#width() - Bun.stringWidth(prefix)
+    if (room < LEAST_ROOM || prefix === '' || text.includes('\t')) return [text]
+    const hasLongWord = new RegExp(`[!-~]{${room + 1}}`).test(text)
+    const options = { hard: !hasLongWord, wordWrap: true, trim: false }
+    const [first = '', ...rest] = Bun.wrapAnsi(text, room, options).split('\n')
+    return [first, ...rest.map((row) => row.replace(/^ +/, ''))]
+  }
+
   /** For our own lines that quote others: only the name at the start of a line is ours. */
-  quote(text: string): string {
+  quote(text: string, prefix = ''): string {
     return text.replaceAll(/[^\n]+/g, (all) => {
       const own = all.startsWith(OURS) ? OURS : ''
-      const line = new TerminalLine()
+      const line = new TerminalLine(Bun.stringWidth(prefix))
       line.add(own)
       return own + new AgentOutput(line, this.#width).#label(all.slice(own.length), true)
     })

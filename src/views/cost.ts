@@ -1,4 +1,3 @@
-import { printable } from '../base/terminal/printable.ts'
 import { counted, formatMoney, formatTokens } from '../base/amounts.ts'
 import { formatDuration } from '../base/durations.ts'
 import { renderTable } from './table.ts'
@@ -37,7 +36,7 @@ export function renderCost(by: string, rows: readonly CostRow[], total: CostRow)
 function cells(row: CostRow, hasTasks: boolean): string[] {
   const { input, output, cacheRead, cacheWrite } = row.tokens
   return [
-    printable(row.key),
+    row.key,
     String(Number(row.iterations.toFixed(2))),
     ...(hasTasks ? [String(row.tasks)] : []),
     ...[input, output, cacheRead, cacheWrite].map(formatTokens),

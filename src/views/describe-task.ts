@@ -4,7 +4,7 @@ import { printable, printableLines } from '../base/terminal/printable.ts'
 import type { EventOf } from '../records/events/event.ts'
 import type { LeftInQueue } from '../records/events/schema.ts'
 import type { StepState } from '../records/events/step-state.ts'
-import type { Output } from './screen.ts'
+import type { Output } from './view.ts'
 
 /** `Task tests: started (builder, for main)`. */
 export function describeTaskStart({
@@ -29,7 +29,7 @@ export function describeTaskEnd(event: EventOf<'task_ended'>): string {
 }
 
 /** Prefixes a text about a sub-agent with its name, because several run at once. */
-export function ofTask(task: string | undefined, text: string): string {
+export function prefixTask(task: string | undefined, text: string): string {
   return task === undefined ? text : `Task ${task}: ${text[0]!.toLowerCase()}${text.slice(1)}`
 }
 

@@ -4,7 +4,7 @@ import type { StepState } from '../records/events/step-state.ts'
 import { describeFailing, describeFailure, describeSource, describeStep } from './describe.ts'
 
 const step = (fields: Partial<StepState>): StepState => ({
-  ...stepAt(NO_EVENTS, 1),
+  ...stepAt(NO_EVENTS, { id: 's1', number: 1 }),
   agent: 'a',
   iterations: 2,
   ...fields,

@@ -1,17 +1,23 @@
+import { branchName } from '../records/events/branch-name.ts'
 import type { EventOf } from '../records/events/event.ts'
 import { counted } from '../base/amounts.ts'
 import { shellWord } from '../base/shell-quote.ts'
+import { printable } from '../base/terminal/printable.ts'
 import { formatDuration } from '../base/durations.ts'
 import { localTime } from '../base/local-time.ts'
-import type { Lacks, Reason, Refusal } from '../records/events/schema.ts'
-import { describeOutcome, TASK_NOT_DONE } from '../records/events/describe-outcome.ts'
+import { oneLine } from '../base/shorten.ts'
+import type { EndCause, Lacks, Reason, Refusal } from '../records/events/schema.ts'
+import { describeOutcome } from '../records/events/describe-outcome.ts'
+import type { RunState } from '../records/events/state.ts'
+import { waitsOf } from '../records/events/waits.ts'
 import { isComplete, type StepState } from '../records/events/step-state.ts'
 
 export const REFUSALS: Record<Refusal, string> = {
   code_fence: 'inside a code fence',
   longer_line: 'inside a longer line',
   quotes: 'in quotes',
-  letter_case: 'in another case',
+  letter_case: 'not in upper case',
+  no_colon: 'no colon after ORCHESTRA_BLOCKED',
   stderr: 'on stderr',
   tasks_ready: 'tasks are still ready',
   task_open: 'its task is not done',
@@ -58,12 +64,13 @@ export function describeStep(step: StepState): string {
 }
 
 /** `2/3 iterations`; an iteration that is repeated does not count. */
-export function describeCount({
-  iterations: count,
-  isAgain,
-  maxIterations = 1,
-}: StepState): string {
-  return `${isAgain ? count - 1 : count}/${counted(maxIterations, 'iteration')}`
+export function describeCount(step: StepState): string {
+  return `${countIterations(step)}/${counted(step.maxIterations ?? 1, 'iteration')}`
+}
+
+/** How many iterations a step has had; one that is repeated does not count. */
+export function countIterations({ iterations: count, isAgain }: StepState): number {
+  return isAgain ? count - 1 : count
 }
 
 /** Whether a step ended before its first iteration, because there was nothing to do. */
@@ -79,6 +86,7 @@ const NAMED: Partial<Record<Reason, string>> = {
   auth: 'auth',
   timeout: 'timeout',
   gate_failed: 'gate failed',
+  cancelled: 'cancelled',
   error: 'error',
 }
 
@@ -103,6 +111,11 @@ export function describeFailing({ failures, iterations: count, lastFailure }: St
   return `The agent failed in ${failures} of ${counted(count, 'iteration')}${last}`
 }
 
+/** `[Read] src/main.ts`. */
+export function describeTool({ name, brief }: Pick<EventOf<'tool'>, 'name' | 'brief'>): string {
+  return printable(`[${name}] ${brief}`).trimEnd()
+}
+
 /** `Usage limit (five_hour): rejected, resets at 2026-01-20 10:00`. */
 export function describeLimit({ status, kind, resetsAt, utilization }: EventOf<'limit'>): string {
   const which = kind === undefined ? '' : ` (${kind})`
@@ -111,30 +124,28 @@ export function describeLimit({ status, kind, resetsAt, utilization }: EventOf<'
   return `Usage limit${which}: ${status}${used}${when}`
 }
 
-/** What to do about tasks, by the detail of a blocked step. */
-const TASK_ADVICE: readonly (readonly [RegExp, string])[] = [
-  [
-    /with a missing file$/,
-    'Look for the files with git status and git stash list, restore them, then resume',
-  ],
-  [
-    / archived, not Done/,
+/** What to do about the exact cause of an end. */
+const ADVICE: Partial<Record<EndCause, string>> = {
+  tasks_missing: 'Look for the files with git status and git stash list, restore them, then resume',
+  tasks_archived:
     'Bring archived tasks back with forge-tasks unarchive ID, or delete those that are not needed, then resume',
-  ],
-  [
-    / in progress but unclaimed/,
+  tasks_unclaimed:
     'Release the tasks in progress with forge-tasks release ID (list them with forge-tasks list -s "In Progress"), then resume',
-  ],
-  [
-    /^tasks left/,
+  tasks_unreadable: 'Find the unreadable task files with forge-tasks doctor, fix them, then resume',
+  tasks_left:
     'See what each task waits for with forge-tasks list --ready --explain, open one with forge-tasks edit ID --status todo, then resume',
-  ],
-  [/^there are no tasks$/, 'Create some with forge-tasks create, then resume'],
-]
+  no_tasks: 'Create some with forge-tasks create, then resume',
+  task_open: 'See how far each task is with forge-tasks list, then resume',
+  check_failed: 'Run the check yourself, fix what it reports, then resume',
+  verify_broken: adviceForCommand('--verify'),
+  until_broken: adviceForCommand('--until'),
+  when_broken:
+    'Run the condition yourself with /bin/sh in the folder of the run, fix it, then resume',
+}
 
 /** The prompt may mention tasks although the agent is not a builder. */
 function buildTheRest(agent: string): string {
-  const unless = `; if '${agent}' does not build tasks, set "tasks": false in its configuration`
+  const unless = `; if '${agent}' does not build from tasks, set "tasks": false in its configuration`
   return `Resume to build the rest, or start with more iterations${/^(?:fk:)?builder$/.test(agent) ? '' : unless}`
 }
 
@@ -158,12 +169,8 @@ export function describeBlockedTasks({ reason, blockedTasks = [] }: StepState): 
   ]
 }
 
-function adviceForCommand(detail: string): string {
-  const [option] = /^(?:the check|until)(?= cannot)/.exec(detail) ?? []
-  const another = option === 'until' ? '--until' : '--verify'
-  const instead =
-    option === undefined ? '' : `. To use another one: forkhestra resume ${another} COMMAND`
-  return `Check that the program exists and is executable: the command runs with /bin/sh in the folder of the run${instead}`
+function adviceForCommand(option: string): string {
+  return `Check that the program exists and is executable: the command runs with /bin/sh in the folder of the run. To use another one: forkhestra resume ${option} COMMAND`
 }
 
 const NO_MARKER =
@@ -171,36 +178,32 @@ const NO_MARKER =
 
 /** What to do next, if the reason alone does not say it. `maybeMarked`: a marker was seen, or none is needed. */
 export function adviceFor(
-  { agent, reason, detail, lastOutcome, failures }: StepState,
+  { agent, reason, detail, cause, lastOutcome, failures }: StepState,
   maybeMarked: boolean,
 ): string | undefined {
+  if (cause === 'tasks_ready') return buildTheRest(agent)
+  const advice = cause && ADVICE[cause]
   switch (reason) {
     case 'error':
-      if (lastOutcome?.kind === 'spawn_failed') return lastOutcome.hint
-      // The shell exited with 126 or 127.
-      return detail?.includes(' cannot be run: ') === true ? adviceForCommand(detail) : undefined
+      return lastOutcome?.kind === 'spawn_failed' ? lastOutcome.hint : advice
     case 'auth':
       return 'See what is missing: forkhestra doctor'
     case 'blocked':
-      // The agent itself has said what it needs.
-      return lastOutcome?.kind === 'blocked'
-        ? undefined
-        : TASK_ADVICE.find(([pattern]) => pattern.test(detail ?? ''))?.[1]
-    case 'max_iterations':
-      if (detail?.endsWith('still ready') === true) return buildTheRest(agent)
-      return detail !== undefined || failures > 0 || maybeMarked ? undefined : NO_MARKER
     case 'gate_failed':
-      if (detail?.endsWith('still ready') === true) return buildTheRest(agent)
-      // The built-in check of a worker's task failed, not a command.
-      if (detail?.startsWith(TASK_NOT_DONE) === true)
-        return 'See how far each task is with forge-tasks list, then resume'
-      return 'Run the check yourself, fix what it reports, then resume'
+      return advice
+    case 'max_iterations':
+      return detail !== undefined || failures > 0 || maybeMarked ? undefined : NO_MARKER
     case 'stalled':
-      if (detail?.includes(': a check fails (') === true)
-        return 'Run the check yourself, fix what it reports, then resume'
-      return 'Read the output of the last iterations; a clearer prompt, a smaller task or --stall 0 may help'
+      return (
+        advice ??
+        'Read the output of the last iterations; a clearer prompt, a smaller task or --stall 0 may help'
+      )
     case 'quota':
       return 'Resume after the reset; to wait longer next time, set "maxWait" in the configuration'
+    case 'conflict':
+      return 'Resume to let the agent try again, or merge the branch yourself'
+    case 'cancelled':
+      return 'Fix the branch that failed, then resume'
     case 'timeout':
       return 'To allow more time: --timeout or --idle-timeout'
     default:
@@ -208,25 +211,47 @@ export function adviceFor(
   }
 }
 
+/** The waits of a run for its status line, with the names of the branches. */
+export function describeWaits(state: RunState, now: number): string | undefined {
+  const waits = waitsOf(state)
+  const [first, ...more] = waits
+  if (first === undefined) return undefined
+  const name = branchName(state, first.scope)
+  if (more.length === 0)
+    return `${name === undefined ? '' : `${name}: `}${describeWait(first, now)}`
+  const names = waits.flatMap(({ scope, task }) => task ?? branchName(state, scope) ?? [])
+  const next = Math.min(...waits.map(({ until }) => Date.parse(until)))
+  return `Waiting: ${names.join(', ')}; the first continues in ${formatDuration(Math.max(0, next - now))}`
+}
+
 /** `Waiting for the limit to reset, 1 h 02 min left, until 2026-01-20 17:00: …`. */
 export function describeWait({ why, until, error }: EventOf<'waiting'>, now: number): string {
   const left = Math.max(0, Date.parse(until) - now)
   const what = why === 'quota' ? 'for the limit to reset' : 'before the next attempt'
-  const words = error.trim().replaceAll(/\s+/g, ' ').slice(0, 200)
+  const words = oneLine(error).slice(0, 200)
   return `Waiting ${what}, ${formatDuration(left)} left, until ${localTime(until)}: ${words}`
 }
 
-/** The option that a command needs if the run belongs to another folder than the reader's. */
+/** The option that a command needs if the run is in a folder other than the reader's. */
 export function cwdOption(cwd: string | undefined, here: string | undefined): string {
   if (cwd === undefined || here === undefined || cwd === here) return ''
   return ` --cwd ${shellWord(cwd)}`
 }
 
-/** The option that raises a spent budget: without it, a resume would end at once. */
-export function moreBudget({ reason, detail = '' }: StepState): string {
-  if (reason !== 'budget') return ''
-  if (detail.includes('$')) return ' --max-cost <more>'
-  return detail.includes('tokens') ? ' --max-tokens <more>' : ' --max-duration <more>'
+/** The options that raise a spent budget: without them, a resume would end at once. */
+const MORE_BUDGET: Partial<Record<EndCause, string>> = {
+  cost: ' --max-cost …',
+  tokens: ' --max-tokens …',
+  time: ' --max-duration …',
+}
+
+/** The options that a resume needs, and why; undefined if the record does not contain enough. */
+export function describeResumeOptions({ lacks }: RunState, step: StepState | undefined) {
+  if (lacks !== undefined && lacks.prompt !== true) return undefined
+  const budget = (step?.reason === 'budget' && step.cause && MORE_BUDGET[step.cause]) || ''
+  if (lacks === undefined) return { options: budget, why: '' }
+  const why = `, with the same text: ${describeMissingSecrets(lacks)}`
+  return { options: ` --prompt TEXT${budget}`, why }
 }
 
 /** Why a run cannot be resumed as it is. */

@@ -1,31 +1,47 @@
 import type { EventOf } from '../records/events/event.ts'
+import type { GroupSummary } from '../records/events/schema.ts'
 import { counted } from '../base/amounts.ts'
+import type { PolicyLine } from '../chain/plan/policy-lines.ts'
 import { describeSource } from './describe.ts'
 
-/** A labelled detail: `budget: $5.00`. */
-interface Line {
-  readonly label: string
-  readonly words: string
-}
+type StepPreview = EventOf<'dry_run'>['steps'][number] & { readonly lines: readonly PolicyLine[] }
 
-type StepPreview = EventOf<'dry_run'>['steps'][number] & { readonly lines: readonly Line[] }
+type GroupPreview = GroupSummary & { readonly lines: readonly PolicyLine[] }
 
 const PROMPT_WIDTH = 100
 
 /** `chain` has the details of the whole chain. */
 export function renderDryRun(
   steps: readonly StepPreview[],
-  chain: readonly Line[],
+  chain: readonly PolicyLine[],
   verbose: boolean,
+  groups: readonly GroupPreview[] = [],
 ): string {
+  /** The lines of a group, or of the chain itself. */
+  const renderList = (id: string | undefined): string[] => {
+    const inside = steps.filter((step) => step.within === id && step.isRecovery !== true)
+    const items = [
+      ...inside.map((step) => ({ first: step.step, lines: renderStep(step, verbose) })),
+      ...groups
+        .filter(({ within }) => within === id)
+        .map((group) => ({ first: group.first, lines: renderGroup(group, renderList(group.id)) })),
+    ]
+    return items.toSorted((one, other) => one.first - other.first).flatMap(({ lines }) => lines)
+  }
   return [
     '[forkhestra] Dry run - would execute the following chain:',
     '',
     ...(chain.length === 0 ? [] : ['  The chain as a whole', ...renderLines(chain), '']),
-    ...steps.flatMap((step) => renderStep(step, verbose)),
+    ...renderList(undefined),
+    ...steps.flatMap((step) => (step.isRecovery === true ? renderStep(step, verbose) : [])),
     '',
     '[forkhestra] Dry run complete. No agents were executed.',
   ].join('\n')
+}
+
+function renderGroup(group: GroupPreview, inside: readonly string[]): string[] {
+  const lines = [...renderLines(group.lines), ...inside]
+  return [`  ${describeGroup(group)}`, ...lines.map((line) => `  ${line}`)]
 }
 
 function renderStep(step: StepPreview, verbose: boolean): string[] {
@@ -42,12 +58,32 @@ function renderStep(step: StepPreview, verbose: boolean): string[] {
   return [...lines.map((line) => `  ${line}`), ...renderLines(step.lines)]
 }
 
-function describeMode({ maxIterations, isRecovery }: StepPreview): string {
-  if (maxIterations !== undefined) return `loop up to ${counted(maxIterations, 'iteration')}`
-  return isRecovery === true ? 'run once, only on failure' : 'run once'
+/** `Group g1 (build) - repeated up to 3 rounds, until its last step completes`. */
+function describeGroup({ id, name, kind, maxRounds, copies }: GroupPreview): string {
+  const words = {
+    sequence:
+      maxRounds === undefined
+        ? 'one after another'
+        : `repeated up to ${counted(maxRounds, 'round')}, until its last step completes`,
+    parallel: 'in parallel',
+    fallback: 'one after another, until one completes',
+  }
+  const called = name === undefined ? '' : ` (${escape(name)})`
+  return `Group ${id}${called} - ${words[kind]}${describeCopies(copies)}`
 }
 
-function renderLines(lines: readonly Line[]): string[] {
+function describeMode({ maxIterations, isRecovery, copies }: StepPreview): string {
+  if (isRecovery === true) return 'run once, only on failure'
+  const loop =
+    maxIterations === undefined ? 'run once' : `loop up to ${counted(maxIterations, 'iteration')}`
+  return `${loop}${describeCopies(copies)}`
+}
+
+function describeCopies(copies: number | undefined): string {
+  return copies === undefined ? '' : `, ${copies} copies in parallel`
+}
+
+function renderLines(lines: readonly PolicyLine[]): string[] {
   return lines.map(({ label, words }) => `       ${label}: ${escape(words)}`)
 }
 

@@ -1,6 +1,6 @@
 import type { EventOf, OutputChunk, Stamp } from '../records/events/event.ts'
 import type { RunEvent } from '../records/events/schema.ts'
-import type { Output, View } from './screen.ts'
+import type { Output, View } from './view.ts'
 
 /** Shows a run as one JSON object per line. */
 export class JsonView implements View {

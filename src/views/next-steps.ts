@@ -1,34 +1,45 @@
 import type { Reason } from '../records/events/schema.ts'
-import { cwdOption, describeMissingSecrets, moreBudget } from './describe.ts'
-import { notesOn, type Next } from './notes.ts'
+import { copyNumber } from './copies.ts'
+import { cwdOption, describeResumeOptions } from './describe.ts'
+import { describeMerges, readerIn } from './merges.ts'
+import { notesOn, type NextStep } from './notes.ts'
 import { currentStep, orphansOption, resumeCommand, type RecordedRun } from './runs.ts'
 
 /** Helpful commands besides a resume, by the reason that ended the step. */
-const ADVICE: Partial<Record<Reason, Next>> = {
+const ADVICE: Partial<Record<Reason, NextStep>> = {
   auth: ['forkhestra doctor', 'what is missing'],
   error: ['forkhestra doctor', 'what is missing'],
   blocked: ['forge-tasks list --ready --explain', 'what each task waits for'],
 }
 
 /** Commands that may be useful next. `nextForTasks` adds those for queued tasks. */
-export function nextSteps(run: RecordedRun, here?: string): Next[] {
+export function nextSteps(run: RecordedRun, here?: string): NextStep[] {
   const { status, state } = run
   const id = `${run.id}${cwdOption(state.cwd, here)}`
   const hasSteps = state.steps.length > 0
   const logs = `forkhestra logs ${id}`
   const work = hasSteps ? 'iteration' : 'running tasks'
-  const stop: Next = [`forkhestra stop ${id}`, `finish the ${work}, then stop`]
-  if (status === 'waiting' && hasSteps)
-    return [[`forkhestra retry-now ${id}`, 'stop waiting and retry'], stop]
+  const stop: NextStep = run.isStopping
+    ? [`forkhestra stop ${id} --now`, 'stop at once']
+    : [`forkhestra stop ${id}`, `finish the ${work}, then stop`]
+  if (status === 'waiting' && hasSteps) {
+    return [
+      [`forkhestra retry-now ${id}`, 'stop waiting and retry'],
+      [`forkhestra stop ${id}`, 'stop waiting and end the run'],
+    ]
+  }
   if (status === 'running' || status === 'waiting')
-    return [[`${logs} --follow`, 'what it prints'], stop]
+    return [[`${logs} --follow`, 'its output'], stop]
   const notes = notesOn(state).map(({ next }) => next)
-  if (!hasSteps || status === 'open' || status === 'unknown') return [[logs, 'what was printed']]
-  if (status === 'complete') return [...notes, [logs, 'what was printed']]
+  if (!hasSteps || status === 'open' || status === 'unknown') return [[logs, 'its output']]
+  const { left } = describeMerges(state, readerIn(here, state.cwd))
+  const merges = left.map(({ next }) => next)
+  if (status === 'complete') return [...notes, ...merges, [logs, 'its output']]
 
   const step = currentStep(state)
-  const place = step === undefined ? '' : ` --step ${step.number}`
-  // A blocked agent has said itself what it needs.
+  const copy = step === undefined ? '' : copyNumber(step).replace('#', ' --copy ')
+  const place = step === undefined ? '' : ` --step ${step.number}${copy}`
+  // A blocked agent says itself what it needs.
   const isBlockedByAgent = step?.lastOutcome?.kind === 'blocked'
   const advice = step?.reason === undefined || isBlockedByAgent ? undefined : ADVICE[step.reason]
   const hasIteration = step !== undefined && step.iterations > 0 && step.running === undefined
@@ -36,24 +47,18 @@ export function nextSteps(run: RecordedRun, here?: string): Next[] {
   return [
     ...(advice === undefined ? [] : [advice]),
     ...notes,
-    ...resumeSteps(run, id, place.replace(' --', ' at ')),
+    // In a group, an earlier step may run again first.
+    ...resumeSteps(run, id, step?.list === '' ? ` at step ${step.number}` : ''),
+    ...merges,
     ...(hasIteration ? [[iteration, 'the last iteration'] as const] : []),
-    [`${logs}${place}`, 'what was printed'],
+    [`${logs}${place}`, 'its output'],
   ]
 }
 
 /** How to resume a run; empty if its record does not contain enough. */
-export function resumeSteps(run: RecordedRun, id: string, place = ''): Next[] {
-  const { lacks } = run.state
-  if (lacks !== undefined && lacks.prompt !== true) return []
-  const prompt = lacks === undefined ? '' : ' --prompt TEXT'
-  const again = lacks === undefined ? '' : `, with the same text: ${describeMissingSecrets(lacks)}`
-  const step = currentStep(run.state)
-  const budget = step === undefined ? '' : moreBudget(step)
-  return [
-    [
-      `${resumeCommand(id, run.isChat)}${prompt}${budget}${orphansOption(run)}`,
-      `resume${place}${again}`,
-    ],
-  ]
+export function resumeSteps(run: RecordedRun, id: string, place = ''): NextStep[] {
+  const needs = describeResumeOptions(run.state, currentStep(run.state))
+  if (needs === undefined) return []
+  const command = `${resumeCommand(id, run.isChat)}${needs.options}${orphansOption(run)}`
+  return [[command, `resume${place}${needs.why}`]]
 }

@@ -1,37 +1,44 @@
 import { counted } from '../base/amounts.ts'
-import { printable } from '../base/terminal/printable.ts'
 import type { RunState } from '../records/events/state.ts'
 import { isComplete, type StepState } from '../records/events/step-state.ts'
-import { isNotStarted, describeStep } from './describe.ts'
+import { describeCopies, withCopies } from './copies.ts'
+import { isNotStarted } from './describe.ts'
 
 /** A command that may be useful next, and what it is for. */
-export type Next = readonly [command: string, why: string]
+export type NextStep = readonly [command: string, why: string]
 
 /** What the user should know about a run although nothing failed. */
 interface Note {
   readonly words: string
   /** Whether the line of its step already says it. */
   readonly isOfStep?: boolean
-  readonly next: Next
+  readonly next: NextStep
 }
 
 export function notesOn({ steps, ended }: RunState): Note[] {
-  const notes = steps.flatMap((step) => {
-    const next = nextAfter(step)
-    const words = `${step.number}. ${step.agent}: ${describeStep(step)}`
-    return next === undefined ? [] : [{ words: printable(words), next, isOfStep: true }]
+  const notes = withCopies(steps).flatMap((copies) => {
+    const step = copies.find((each) => nextAfter(each, steps) !== undefined)
+    if (step === undefined) return []
+    const words = `${step.number}. ${step.agent}: ${describeCopies(copies)}`
+    return [{ words, next: nextAfter(step, steps)!, isOfStep: true }]
   })
   const files = ended?.uncommitted
   if (files === undefined) return notes
   const words = `uncommitted changes in ${counted(files, 'file')}`
-  return [...notes, { words, next: ['git status', 'review them before you commit'] }]
+  return [...notes, { words, next: ['git status', 'review uncommitted changes before you commit'] }]
 }
 
 /** The next command after a complete step that needs attention. */
-function nextAfter(step: StepState): Next | undefined {
-  const { isUnmarked, reason, detail } = step
-  const isEmpty = isNotStarted(step) && detail === 'there are no tasks'
-  if (isUnmarked === true || isEmpty) return ['forkhestra --chain plan', 'check the plan']
-  const isHeld = isComplete(reason) && detail?.endsWith('in progress elsewhere') === true
-  return isHeld ? ['forge-tasks list --status in-progress', 'see who holds what'] : undefined
+function nextAfter(step: StepState, steps: readonly StepState[]): NextStep | undefined {
+  const { isUnmarked, reason, cause } = step
+  const isEmpty = isNotStarted(step) && cause === 'no_tasks'
+  // The chain `plan` needs specs; other planning agents work from a prompt.
+  const hasPlanner = steps.some(({ agent }) => /^(?:fk:)?planner$/.test(agent))
+  if (isUnmarked === true || isEmpty)
+    return hasPlanner
+      ? ['forkhestra --chain plan', 'check the plan']
+      : ['forge-tasks list', 'check the tasks']
+  return isComplete(reason) && cause === 'tasks_held'
+    ? ['forge-tasks list --status in-progress', 'see who holds what']
+    : undefined
 }

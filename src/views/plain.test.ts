@@ -1,25 +1,11 @@
 import { expect, test } from 'bun:test'
 import { makeStamp, type EventBody } from '../records/events/event.ts'
 import type { Outcome, Reason } from '../records/events/schema.ts'
+import { Paper } from '../../tests/support/paper.ts'
 import { PlainView } from './plain.ts'
-import type { Output } from './screen.ts'
 
 const stamp = makeStamp('r1', 'w-1')
 const encode = (text: string) => Buffer.from(text)
-
-/** Both streams in order; a line of stderr begins with `!`. */
-class Paper implements Output {
-  text = ''
-  bytes(stream: 'out' | 'err', bytes: Uint8Array): void {
-    this.text += `${stream === 'err' ? '!' : ''}${Buffer.from(bytes).toString()}`
-  }
-  line(text: string): void {
-    this.text += `${text}\n`
-  }
-  warn(text: string): void {
-    this.text += `!${text}\n`
-  }
-}
 
 type Item = EventBody | string
 
@@ -289,6 +275,21 @@ test('a run that was stopped after its last step', () => {
   1. a: complete (exit 0)
 [forkhestra] Pipeline complete (1/1 steps)
 [forkhestra] The run was interrupted by SIGINT after its last step
+`)
+})
+
+test('values of a changed record and names of tools cannot add lines', () => {
+  const forged = '2\n[forkhestra] Chain complete' as unknown as number
+  const place = { scope: [], step: 1, agent: 'a' }
+  const run: Item[] = [
+    { ...started(), steps: [{ step: 1, agent: 'a', maxIterations: forged }] } as EventBody,
+    { type: 'step_started', ...place },
+    { type: 'tool', ...at(1, 1), name: 'x\n[forkhestra] Done', brief: 'y\nz' },
+    { type: 'iteration_started', ...at(1, 1) },
+  ]
+  expect(render(run)).toBe(`[forkhestra] Starting: a (max 2 [forkhestra] Chain complete iterations)
+[x [forkhestra] Done] y z
+[forkhestra] Iteration 1/2 [forkhestra] Chain complete
 `)
 })
 

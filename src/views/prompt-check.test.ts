@@ -45,7 +45,7 @@ const PROMPT: PromptPreview = {
 
 test('the phases are printed in order, with the exact lines', () => {
   expect(renderPromptCheck('prompts/feature.md', PROMPT).join('\n'))
-    .toBe(`prompts/feature.md: what would happen, nothing was run.
+    .toBe(`prompts/feature.md: dry run, nothing was executed.
 
 Setup, before the agent starts:
   line 1  read docs/design.md: 12.3 KiB, about 3.1k tokens
@@ -56,7 +56,7 @@ Setup, before the agent starts:
   line 6  start all queued tasks, 4 at a time
   line 7  start all queued tasks
 
-Content, what the agent gets: 3 lines, 34 bytes, about 9 tokens
+Content, sent to the agent: 3 lines, 34 bytes, about 9 tokens
   | Implement the feature.
   |
   | Then rest.
@@ -70,22 +70,22 @@ test('a prompt without commands and one without content say so', () => {
     [
       'Setup, before the agent starts: nothing',
       '',
-      'Content, what the agent gets: 1 line, 7 bytes, about 2 tokens',
+      'Content, sent to the agent: 1 line, 7 bytes, about 2 tokens',
       '  | Do it.',
       '',
       'Teardown, after the agent has completed: nothing',
     ],
   )
   const empty = renderPromptCheck('p', { setup: [], content: '', teardown: [] })
-  expect(empty).toContain('Content, what the agent gets: nothing, it runs without a prompt')
+  expect(empty).toContain('Content, sent to the agent: nothing, it runs without a prompt')
 })
 
 test('long content and long lines are cut', () => {
   const content = `${'x'.repeat(1000)}\n${'line\n'.repeat(999)}`
   const lines = renderPromptCheck('p', { setup: [], content, teardown: [] }).slice(4, -2)
   expect(lines).toEqual([
-    'Content, what the agent gets: 1000 lines, 5.9 KiB, about 1.5k tokens',
-    `  | ${'x'.repeat(100)}…`,
+    'Content, sent to the agent: 1000 lines, 5.9 KiB, about 1.5k tokens',
+    `  | ${'x'.repeat(99)}…`,
     ...Array.from({ length: 4 }, () => '  | line'),
     '  … 995 lines more',
   ])

@@ -3,7 +3,9 @@ import { formatDuration } from '../base/durations.ts'
 import { estimateTokens } from '../base/estimate-tokens.ts'
 import { formatBytes } from '../base/files.ts'
 import { printable } from '../base/terminal/printable.ts'
+import { cut } from './terminal/columns.ts'
 import type { PushCommand, SetupCommand } from '../chain/parse/prompt/phases.ts'
+import type { PolicyLine } from '../chain/plan/policy-lines.ts'
 
 type FilePreview =
   | { readonly ok: true; readonly bytes: number; readonly tokens: number }
@@ -31,7 +33,7 @@ const WIDEST = 100
 export function renderPromptCheck(where: string, prompt: PromptPreview): string[] {
   const { setup, content, teardown, warnings = [] } = prompt
   return [
-    `${printable(where)}: what would happen, nothing was run.`,
+    `${printable(where)}: dry run, nothing was executed.`,
     '',
     ...phase('Setup, before the agent starts', setup.map(commandLine)),
     '',
@@ -43,13 +45,8 @@ export function renderPromptCheck(where: string, prompt: PromptPreview): string[
   ]
 }
 
-interface Line {
-  readonly label: string
-  readonly words: string
-}
-
 /** The commands of a prompt for a list of several prompts, one line each if `isComplete`. */
-export function phaseLines({ setup, teardown }: PromptPreview, isComplete: boolean): Line[] {
+export function phaseLines({ setup, teardown }: PromptPreview, isComplete: boolean): PolicyLine[] {
   const lines = (label: string, commands: readonly CommandPreview[]) => {
     if (isComplete) return commands.map((each) => ({ label, words: describeCommand(each) }))
     return commands.length === 0 ? [] : [{ label, words: shortened(commands) }]
@@ -63,9 +60,9 @@ function shortened(commands: readonly CommandPreview[]): string {
   const shown = commands.slice(0, SHOWN_COMMANDS).map((command) => {
     if (command.kind === 'run') return describeRun(command)
     if (command.kind === 'push')
-      return `queue ${command.name ?? shorten(JSON.stringify(command.prompt))}`
+      return `queue ${command.name ?? fit(JSON.stringify(command.prompt))}`
     const { path, file } = command
-    return `read ${shorten(path)} (${describeFileBriefly(file)})`
+    return `read ${fit(path)} (${describeFileBriefly(file)})`
   })
   const more = commands.length - shown.length
   return [...shown, ...(more > 0 ? [`${more} more`] : [])].join('; ')
@@ -112,11 +109,11 @@ function commandLine(command: CommandPreview): string {
 function describeCommand(command: CommandPreview): string {
   if (command.kind === 'run') return describeRun(command)
   if (command.kind === 'push') return `queue ${describeTask(command)}`
-  return `read ${shorten(command.path)}: ${describeFile(command.file)}`
+  return `read ${fit(command.path)}: ${describeFile(command.file)}`
 }
 
 function describeFile(file: FilePreview): string {
-  if ('as' in file) return `read already, as ${shorten(file.as)}`
+  if ('as' in file) return `read already, as ${fit(file.as)}`
   return file.ok ? formatSize(file.bytes, file.tokens) : `error result: ${printable(file.error)}`
 }
 
@@ -127,7 +124,7 @@ function formatSize(bytes: number, tokens: number): string {
 function describeTask(task: PushCommand): string {
   const options = describeOptions(task)
   const suffix = options.length === 0 ? '' : ` (${options.join(', ')})`
-  return `${task.name ?? 'a task without a name'}: ${shorten(JSON.stringify(task.prompt))}${suffix}`
+  return `${task.name ?? 'a task without a name'}: ${fit(JSON.stringify(task.prompt))}${suffix}`
 }
 
 function describeOptions(task: PushCommand): string[] {
@@ -135,7 +132,7 @@ function describeOptions(task: PushCommand): string[] {
   const timeout = timeoutMs === undefined ? undefined : formatDuration(timeoutMs)
   const options = { agent, model, timeout, retry, isolation, on, "on parent's end": onParentEnd }
   return Object.entries(options).flatMap(([name, value]) =>
-    value === undefined ? [] : [shorten(`${name} ${value}`)],
+    value === undefined ? [] : [fit(`${name} ${value}`)],
   )
 }
 
@@ -146,14 +143,14 @@ function describeRun({ count, parallel }: RunPreview): string {
 }
 
 function renderContent(content: string): string[] {
-  const title = 'Content, what the agent gets'
+  const title = 'Content, sent to the agent'
   if (content === '') return [`${title}: nothing, it runs without a prompt`]
   const { bytes, tokens, lines } = measure(content)
   const shown = content.split('\n', Math.min(lines, SHOWN_LINES))
   const more = lines - shown.length
   return [
     `${title}: ${counted(lines, 'line')}, ${formatSize(bytes, tokens)}`,
-    ...shown.map((line) => `  | ${shorten(line)}`.trimEnd()),
+    ...shown.map((line) => `  | ${fit(line)}`.trimEnd()),
     ...(more > 0 ? [`  … ${counted(more, 'line')} more`] : []),
   ]
 }
@@ -165,7 +162,6 @@ function measure(content: string) {
   return { bytes, tokens: estimateTokens(bytes), lines }
 }
 
-function shorten(text: string): string {
-  const line = printable(text.slice(0, WIDEST)).toWellFormed()
-  return text.length > WIDEST ? `${line}…` : line
+function fit(text: string): string {
+  return cut(printable(text), WIDEST)
 }

@@ -1,10 +1,17 @@
+import { branchName } from '../records/events/branch-name.ts'
 import type { EventOf, OutputChunk } from '../records/events/event.ts'
+import { next } from '../records/events/fold.ts'
 import type { RunEvent } from '../records/events/schema.ts'
-import type { Output, View } from './screen.ts'
+import { NO_EVENTS } from '../records/events/state.ts'
+import { keyOfScope } from '../records/events/tree.ts'
+import { BranchOutput } from './plain/branch-output.ts'
+import type { Output, View } from './view.ts'
 
 /** The part of a run to show; everything by default. */
-export interface Part {
+export interface RunPart {
   readonly step?: number | undefined
+  /** Which copy of the step; with those of the groups around it, such as `1.2`. */
+  readonly copy?: string | undefined
   readonly iteration?: number | undefined
   /** One sub-agent, with all its attempts or one of them. */
   readonly task?: string | undefined
@@ -25,11 +32,11 @@ const NOTHING = new Uint8Array(0)
 /** Shows a run again from the events of its journal. */
 export class Replay {
   readonly #view: View
-  readonly #part: Part
+  readonly #part: RunPart
   readonly #source: Source
   #missing = 0
 
-  constructor(view: View, part: Part, source: Source) {
+  constructor(view: View, part: RunPart, source: Source) {
     this.#view = view
     this.#part = part
     this.#source = source
@@ -46,6 +53,7 @@ export class Replay {
 
   end(): void {
     this.#reportMissing()
+    this.#view.end?.()
   }
 
   async #output(event: EventOf<'output'>): Promise<void> {
@@ -80,40 +88,71 @@ export class Replay {
   }
 }
 
-export function isPart({ step, iteration, task }: Part): boolean {
+export function isPart({ step, iteration, task }: RunPart): boolean {
   return step !== undefined || iteration !== undefined || task !== undefined
 }
 
 /** The start of a run belongs to every part, because it lists the steps. */
-function isOfPart(event: RunEvent, part: Part): boolean {
-  const { step, iteration, task, attempt } = part
+export function isOfPart(event: RunEvent, part: RunPart): boolean {
+  const { step, copy, iteration, task, attempt } = part
   if (!isPart(part)) return true
   if (event.type === 'run_started') return true
   if (task !== undefined) {
     const isOwn = 'task' in event && event.task === task
     return isOwn && (attempt === undefined || event.attempt === attempt)
   }
-  const isStep = step === undefined || ('step' in event && event.step === step)
+  const isStep = step === undefined || isOfStep(event, step)
+  const isCopy = copy === undefined || copiesOf(event) === copy
   const isIteration =
     iteration === undefined || ('iteration' in event && event.iteration === iteration)
-  return isStep && isIteration && event.type !== 'run_resumed'
+  return isStep && isCopy && isIteration && event.type !== 'run_resumed'
+}
+
+function isOfStep(event: RunEvent, step: number): boolean {
+  if ('step' in event) return event.step === step
+  // The worktree and the merges of the step itself.
+  return 'scope' in event && event.scope.includes(`s${step}`)
+}
+
+function copiesOf(event: RunEvent): string {
+  const scope = 'scope' in event ? event.scope : []
+  return scope.flatMap((part) => /^c(\d+)$/.exec(part)?.[1] ?? []).join('.')
 }
 
 /** Shows only the raw output of the steps' agents, or of one task. */
 export class RawView implements View {
   readonly #screen: Output
   readonly #task: string | undefined
+  #state = NO_EVENTS
+  /** Whole lines of each branch, so that they can be read. */
+  readonly #branches = new Map<string, BranchOutput>()
 
   constructor(screen: Output, task?: string) {
     this.#screen = screen
     this.#task = task
   }
 
-  show(): void {}
+  show(event: RunEvent): void {
+    if (event.type === 'run_started') this.#state = next(this.#state, event)
+    if (event.type === 'iteration_ended') this.#branches.get(keyOfScope(event.scope))?.finishLines()
+  }
 
-  output({ bytes, task }: OutputChunk): void | Promise<void> {
-    // Tasks run at once, and their output could not be told apart.
+  output({ scope, bytes, task }: OutputChunk): void | Promise<void> {
+    // Tasks run in parallel, so their output could not be told apart.
     if (task !== this.#task) return
-    return this.#screen.bytes('out', bytes)
+    const output = task === undefined ? this.#outputOf(scope) : this.#screen
+    return output.bytes('out', bytes)
+  }
+
+  end(): void {
+    for (const output of this.#branches.values()) output.finishLines()
+  }
+
+  #outputOf(scope: readonly string[]): Output {
+    if (branchName(this.#state, scope) === undefined) return this.#screen
+    const key = keyOfScope(scope)
+    const known = this.#branches.get(key) ?? new BranchOutput(this.#screen, '')
+    this.#branches.set(key, known)
+    return known
   }
 }

@@ -1,6 +1,8 @@
 import { expect, test } from 'bun:test'
 import type { EventBody } from '../records/events/event.ts'
-import { NO_EVENTS, next, type RunState } from '../records/events/state.ts'
+import { next } from '../records/events/fold.ts'
+import { NO_EVENTS, type RunState } from '../records/events/state.ts'
+import { describeWaits } from './describe.ts'
 import { nextSteps } from './next-steps.ts'
 import { formatAge, describeChain, durationOf, describePlace, renderRuns } from './runs.ts'
 
@@ -86,6 +88,49 @@ test.each([
   ],
 ])('the place of a run if %s', (_, recorded, words) => {
   expect(describePlace(recorded, NOW)).toBe(words)
+})
+
+const COPIES = fold(
+  { ...STARTED, steps: [{ step: 1, agent: 'build', maxIterations: 5, copies: 3 }] },
+  ...[1, 2, 3].map<TimedEvent>((copy) => ({
+    type: 'step_started',
+    at,
+    scope: ['s1', `c${copy}`],
+    step: 1,
+    agent: 'build',
+  })),
+)
+const waitOf = (copy: number): TimedEvent => ({
+  ...WAITING,
+  scope: ['s1', `c${copy}`, 'i1'],
+  step: 1,
+  iteration: 1,
+})
+
+test('the place of a run with branches counts them', () => {
+  expect(describePlace(run('running', COPIES), NOW)).toBe('step 1/1, 3 in parallel')
+  const one = next(COPIES, waitOf(2))
+  expect(describePlace(run('running', one), NOW)).toBe('step 1/1, 3 in parallel, 1 waiting')
+  const steps = [
+    { step: 1, agent: 'lint', within: 'g1' },
+    { step: 2, agent: 'test', within: 'g1' },
+    { step: 3, agent: 'end' },
+  ]
+  const groups = [{ id: 'g1', kind: 'parallel' as const, first: 1, last: 2 }]
+  const started = (step: number): TimedEvent => ({ ...SECOND, scope: ['g1', `s${step}`], step })
+  const state = fold({ ...STARTED, steps, groups }, started(1), started(2))
+  expect(describePlace(run('running', state), NOW)).toBe('steps 1-2/3, 2 in parallel')
+})
+
+test('the status line names the branches that wait', () => {
+  const one = next(COPIES, waitOf(2))
+  expect(describeWaits(COPIES, NOW)).toBeUndefined()
+  expect(describeWaits(one, NOW)).toStartWith(
+    'build#2: Waiting for the limit to reset, 1 h 05 min left',
+  )
+  expect(describeWaits(next(one, waitOf(3)), NOW)).toBe(
+    'Waiting: build#2, build#3; the first continues in 1 h 05 min',
+  )
 })
 
 test('a wait that should be over continues now', () => {

@@ -1,22 +1,28 @@
-import { printable } from '../base/terminal/printable.ts'
-import { type RunState } from '../records/events/state.ts'
-import { isSettled, type StepState } from '../records/events/step-state.ts'
+import { currentSteps, isDone, itemsOf, type RunState } from '../records/events/state.ts'
+import type { StepState } from '../records/events/step-state.ts'
+import { waitsOf } from '../records/events/waits.ts'
 import { formatDuration } from '../base/durations.ts'
 import { formatCost } from './amounts.ts'
+import { withCopies } from './copies.ts'
 import { renderTable } from './table.ts'
+import { cut } from './terminal/columns.ts'
 
 /** A past or present run, as read from its record. */
 export interface RecordedRun {
   readonly id: string
-  /** For a run without steps, `open`: some tasks have not ended; `unknown`: its tasks cannot be read. */
+  /** Of a run without steps, `open`: some tasks have not ended; `unknown`: its queue cannot be read. */
   readonly status:
     'running' | 'waiting' | 'complete' | 'failed' | 'stopped' | 'dead' | 'open' | 'unknown'
   readonly state: RunState
+  /** Whether it is active and was asked to stop. */
+  readonly isStopping?: boolean
   /** Absent if it never had tasks. */
-  readonly counts?: TaskCounts | undefined
+  readonly counts?: QueueCounts | undefined
+  /** Why its queue cannot be read. */
   readonly unreadable?: string | undefined
-  /** Whether it is dead, and processes of it are alive. */
+  /** Whether it is dead and has left processes running. */
   readonly hasOrphans?: boolean
+  /** Set for a run that is not complete. */
   readonly isChat?: boolean
 }
 
@@ -25,30 +31,33 @@ export function resumeCommand(id: string, isChat = false): string {
   return isChat ? `forkhestra chat --resume ${id}` : `forkhestra resume ${id}`
 }
 
-/** For a command that continues a run, where processes of it are in the way. */
+/** The option that a resume needs if processes of the dead run are still running. */
 export function orphansOption({ hasOrphans }: Pick<RecordedRun, 'hasOrphans'>): string {
   return hasOrphans === true ? ' --kill-orphans' : ''
 }
 
-export interface TaskCounts {
+export interface QueueCounts {
   readonly queued: number
   readonly ready: number
   readonly running: number
   readonly failed: number
   /** How many of the failed ones were done later by another task. */
   readonly redone?: number | undefined
+  /** How many of the others were cancelled. */
+  readonly cancelled?: number | undefined
   readonly done: number
 }
 
-const WIDEST = 50
+/** In columns; longer cells are cut. */
+export const WIDEST_CELL = 50
 
 /** One line per run: id, status, chain, place, duration, cost, age. */
 export function renderRuns(runs: readonly RecordedRun[], now: number): string[] {
   return renderTable(
     runs.map((run) => [
       run.id,
-      run.status,
-      shorten(describeChain(run)),
+      run.isStopping ? `${run.status} (stopping)` : run.status,
+      cut(describeChain(run), WIDEST_CELL),
       describePlace(run, now),
       formatDuration(durationOf(run, now)),
       run.state.spent.costUsd > 0 ? formatCost(run.state.spent) : '-',
@@ -64,39 +73,76 @@ export function describeChain({
   counts,
   unreadable,
 }: Pick<RecordedRun, 'state' | 'counts' | 'unreadable'>): string {
-  if (state.chain !== undefined) return printable(state.chain)
+  if (state.chain !== undefined) return state.chain
   if (state.steps.length === 0 && unreadable !== undefined) return 'queue: cannot be read'
   if (state.steps.length === 0 && counts !== undefined) return `queue: ${describeCounts(counts)}`
   return describeSteps(state)
 }
 
 /** `3 queued, 6 failed, 7 done`. */
-export function describeCounts(counts: TaskCounts): string {
+export function describeCounts(counts: QueueCounts): string {
   const states = ['queued', 'ready', 'running', 'failed', 'done'] as const
-  const redone = counts.redone ? ` (${counts.redone} redone)` : ''
+  const harmless = (['redone', 'cancelled'] as const).flatMap((kind) =>
+    counts[kind] ? [`${counts[kind]} ${kind}`] : [],
+  )
+  const some = harmless.length === 0 ? '' : ` (${harmless.join(', ')})`
   const words = states.flatMap((state) =>
-    counts[state] === 0 ? [] : [`${counts[state]} ${state}${state === 'failed' ? redone : ''}`],
+    counts[state] === 0 ? [] : [`${counts[state]} ${state}${state === 'failed' ? some : ''}`],
   )
   return words.length === 0 ? 'empty' : words.join(', ')
 }
 
-export function describeSteps(state: RunState): string {
-  const words = ownSteps(state).map(({ agent, maxIterations }) =>
-    maxIterations === undefined ? agent : `${agent}:${maxIterations}`,
-  )
-  return printable(words.join(' -> '))
+export const SIGNS = { sequence: ' -> ', parallel: ' & ', fallback: ' || ' }
+
+/** The steps and groups as they are typed: `plan:3 -> (build:10 -> review:1):3`. */
+export function describeSteps(state: RunState, list = '', sign = SIGNS.sequence): string {
+  return itemsOf(state, list)
+    .map(({ first }) => {
+      const { words, count } = describeItem(state, list, first)
+      return count === 1 ? words : `${words}*${count}`
+    })
+    .join(sign)
+}
+
+/** One copy of the step or group that begins with this step, and how many there are. */
+export function describeItem(state: RunState, list: string, first: number) {
+  const steps = ownSteps(state).filter((step) => step.list === list && step.number === first)
+  if (steps[0] !== undefined) {
+    const { agent, maxIterations } = steps[0]
+    return { words: `${agent}${describeMost(maxIterations)}`, count: steps.length }
+  }
+  const groups = (state.groups ?? []).filter((each) => each.list === list && each.first === first)
+  const { key, kind, maxRounds } = groups[0]!
+  const inside = describeSteps(state, key, SIGNS[kind])
+  return { words: `(${inside})${describeMost(maxRounds)}`, count: groups.length }
+}
+
+function describeMost(count: number | undefined): string {
+  return count === undefined ? '' : `:${count}`
 }
 
 /** `step 2/3, iteration 5/20, stalled`. */
 export function describePlace({ status, state }: RecordedRun, now: number): string {
-  const steps = ownSteps(state)
+  const steps = withCopies(ownSteps(state))
   if (steps.length === 0) return ''
   const step = currentStep(state)
   if (status === 'complete' || step === undefined) {
-    return `${steps.filter(isSettled).length}/${steps.length} steps`
+    const isDoneStep = (copies: readonly StepState[]) => copies.every((each) => isDone(state, each))
+    return `${steps.filter(isDoneStep).length}/${steps.length} steps`
   }
   const { number, iterations, maxIterations, reason } = step
   const wait = state.waiting
+  const branches = openBranches(state)
+  if (branches.length > 1 && step.isRecovery !== true) {
+    const numbers = branches.map((each) => each.number)
+    const [first, last] = [Math.min(...numbers), Math.max(...numbers)]
+    const waits = waitsOf(state).filter(({ task }) => task === undefined)
+    return [
+      `${first === last ? `step ${first}` : `steps ${first}-${last}`}/${steps.length}`,
+      `${branches.length} in parallel`,
+      ...(waits.length > 0 ? [`${waits.length} waiting`] : []),
+    ].join(', ')
+  }
   return [
     step.isRecovery === true ? `recovery ${number}` : `step ${number}/${steps.length}`,
     ...(maxIterations !== undefined && iterations > 0
@@ -113,18 +159,22 @@ export function describeLeft(until: string, now: number): string {
   return left > 0 ? `continues in ${formatDuration(left)}` : 'continues now'
 }
 
-/** The step that runs, comes next, or failed. */
-export function currentStep({ steps, at }: RunState): StepState | undefined {
-  const recovery = steps.find((step) => step.isRecovery === true && step.isOpen)
-  const next = steps[at - 1]
-  if (recovery !== undefined || (next !== undefined && next.isRecovery !== true))
-    return recovery ?? next
-  return steps.find((step) => step.reason !== undefined && !isPassedBy(step))
+/** The steps that are at work in parallel, or continue after a resume. */
+export function openBranches(state: RunState): StepState[] {
+  return currentSteps(state).filter((step) => step.isOpen)
 }
 
-/** Whether the run will not return to a step. */
-function isPassedBy(step: StepState): boolean {
-  return isSettled(step) || step.reason === 'skipped'
+/** The step that runs, comes next, or failed. */
+export function currentStep(state: RunState): StepState | undefined {
+  const recovery = state.steps.find((step) => step.isRecovery === true && step.isOpen)
+  const isOver = (step: StepState) => isDone(state, step) || step.reason === 'skipped'
+  const next = currentSteps(state)
+  return (
+    recovery ??
+    next.find((step) => !isDone(state, step)) ??
+    next[0] ??
+    state.steps.find((step) => step.reason !== undefined && !isOver(step))
+  )
 }
 
 function ownSteps({ steps }: RunState): StepState[] {
@@ -145,8 +195,4 @@ export function formatAge(startedAt: string | undefined, now: number): string {
   if (startedAt === undefined) return 'just now'
   const ms = now - Date.parse(startedAt)
   return ms > DAYS_MS ? startedAt.slice(0, 10) : `${formatDuration(Math.max(0, ms))} ago`
-}
-
-export function shorten(text: string): string {
-  return text.length > WIDEST ? `${text.slice(0, WIDEST - 1).toWellFormed()}…` : text
 }

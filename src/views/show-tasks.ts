@@ -1,13 +1,13 @@
 import { formatDuration } from '../base/durations.ts'
-import { printable } from '../base/terminal/printable.ts'
 import type { LeftInQueue, Spent } from '../records/events/schema.ts'
 import { formatCost } from './amounts.ts'
-import type { Next } from './notes.ts'
-import { orphansOption, shorten, type RecordedRun } from './runs.ts'
+import type { NextStep } from './notes.ts'
+import { orphansOption, WIDEST_CELL, type RecordedRun } from './runs.ts'
 import { renderTable } from './table.ts'
+import { cut } from './terminal/columns.ts'
 import { cwdOption } from './describe.ts'
 
-export interface TaskBrief {
+export interface ShownTask {
   readonly name: string
   readonly id: string
   readonly parent: string
@@ -26,17 +26,23 @@ export interface TaskBrief {
 }
 
 export interface ShownTasks {
-  readonly tasks: readonly TaskBrief[]
+  readonly tasks: readonly ShownTask[]
   readonly queue?: Pick<LeftInQueue, 'queued' | 'unread'>
   readonly problem?: string
+}
+
+/** A failed task, and the command that pushes it again. */
+export interface FailedTask {
+  readonly name: string
+  readonly push: string
 }
 
 /** In the order of the list: states that may need action come first. */
 const STATES = ['running', 'ready', 'queued', 'failed', 'done']
 const LISTED = 20
 
-export function renderTasks({ id }: RecordedRun, { tasks, problem }: ShownTasks): string[] {
-  if (problem !== undefined) return ['', `Tasks: ${printable(problem)}`]
+export function renderTaskSection({ id }: RecordedRun, { tasks, problem }: ShownTasks): string[] {
+  if (problem !== undefined) return ['', `Tasks: ${problem}`]
   const counts = STATES.flatMap((state) => {
     const count = tasks.filter((task) => task.state === state).length
     return count === 0 ? [] : [`${count} ${state}`]
@@ -49,19 +55,19 @@ export function renderTasks({ id }: RecordedRun, { tasks, problem }: ShownTasks)
     ...renderTable(sorted.slice(0, LISTED).map(cells), new Set([3, 4])),
     ...(more > 0 ? [`  … ${more} more: forkhestra queue --all --run ${id}`] : []),
     ...tasks.flatMap(({ name, worktrees = [] }) =>
-      worktrees.map((path) => `Work of ${name}: ${printable(path)}`),
+      worktrees.map((path) => `Work of ${name}: ${path}`),
     ),
   ]
 }
 
-function cells({ name, state, attempts, parent, agent, ...task }: TaskBrief): string[] {
-  const why = task.class === undefined ? '' : ` (${task.class}: ${printable(task.error ?? '')})`
+function cells({ name, state, attempts, parent, agent, ...task }: ShownTask): string[] {
+  const why = task.class === undefined ? '' : ` (${task.class}: ${task.error ?? ''})`
   const { notQueued = [] } = task
   const refused = notQueued.length === 0 ? '' : `, not queued after it: ${notQueued.join(', ')}`
-  const who = agent === undefined ? '' : `${printable(agent)}, `
+  const who = agent === undefined ? '' : `${agent}, `
   return [
     `  ${name}`,
-    shorten(`${state}${why}${refused}`),
+    cut(`${state}${why}${refused}`, WIDEST_CELL),
     attempts > 1 ? `${attempts} attempts` : '',
     task.ms === undefined ? '' : formatDuration(task.ms),
     task.costUsd ? formatCost({ costUsd: task.costUsd, billing: task.billing }) : '',
@@ -73,19 +79,25 @@ export function nextForTasks(
   run: RecordedRun,
   { tasks, queue = { queued: 0, unread: 0 } }: ShownTasks,
   here?: string,
-): Next[] {
+  again: readonly FailedTask[] = [],
+): NextStep[] {
   const where = cwdOption(run.state.cwd, here)
-  const nexts: Next[] = []
-  const failed = tasks.findLast(({ state, attempts }) => state === 'failed' && attempts > 0)
+  const nexts: NextStep[] = []
+  // A task that failed with `precondition` was not started, so it printed nothing.
+  const failed = tasks.findLast(
+    ({ state, attempts, ...task }) =>
+      state === 'failed' && attempts > 0 && task.class !== 'precondition',
+  )
   if (failed !== undefined) {
     const { name } = failed
     nexts.push([`forkhestra logs ${run.id} --task ${name}${where}`, `what ${name} printed`])
   }
+  for (const { name, push } of again) nexts.push([push, `push ${name} again`])
   if (queue.queued > 0) {
     const isNew = tasks.some(({ state }) => state === 'queued')
     nexts.push([
       `forkhestra run-queue --run ${run.id}${where}${orphansOption(run)}`,
-      isNew ? 'start the queued tasks' : 'continue the tasks that were begun',
+      isNew ? 'start the queued tasks' : 'continue with the remaining tasks',
     ])
   }
   if (queue.unread > 0) nexts.push([`forkhestra check --run ${run.id}${where}`, 'read the inbox'])

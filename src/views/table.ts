@@ -1,8 +1,11 @@
+import { printable } from '../base/terminal/printable.ts'
+
 /** Lines with aligned columns; those in `right` are right-aligned. */
 export function renderTable(
-  rows: readonly (readonly string[])[],
+  cells: readonly (readonly string[])[],
   right: ReadonlySet<number> = new Set(),
 ): string[] {
+  const rows = cells.map((row) => row.map(printable))
   const count = Math.max(0, ...rows.map((row) => row.length))
   const widths = Array.from({ length: count }, (_, column) =>
     Math.max(...rows.map((row) => Bun.stringWidth(row[column] ?? ''))),

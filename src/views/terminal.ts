@@ -1,13 +1,13 @@
 import { fstatSync } from 'node:fs'
 import { cut as cutToWidth } from './terminal/columns.ts'
 import { firstCause } from '../base/first-cause.ts'
-import { isTerminal } from '../base/terminal/is-terminal.ts'
+import { isTerminal } from '../base/linux/is-terminal.ts'
 import { printableLines } from '../base/terminal/printable.ts'
 import { AgentOutput, TerminalLine } from './agent-output.ts'
-import type { Output } from './screen.ts'
+import type { LineStyle, Output } from './view.ts'
 import { Writer, type WriteProblem } from './writer.ts'
 
-const NEWLINE = 10
+const [NEWLINE, RETURN] = [10, 13]
 /** Moves to the start of the line and erases it. */
 const WIPE = '\r\u001b[K'
 /** Turns wrapping off for the status: in a window that became narrower, only its last line would be erased. */
@@ -65,37 +65,30 @@ export class Terminal implements Output {
   #hasStatus = false
 
   constructor({ uncut, env, makeQuoter, ...problem }: Options) {
-    const out = fstatSync(1)
-    const err = fstatSync(2)
-    const [isOutShown, isErrShown] = [isTerminal(1), isTerminal(2)]
-    const makeCursor = (): Cursor => ({
-      isAtLineStart: true,
-      line: new TerminalLine(),
-      quoter: makeQuoter?.(),
-    })
-    const cursor = makeCursor()
-    const isSame = out.dev === err.dev && out.ino === err.ino && out.rdev === err.rdev
     const isDumb = env['TERM'] === 'dumb'
     this.#knownState = isDumb ? '' : KNOWN_STATE
     this.#dim = isDumb || env['NO_COLOR'] ? String : (text) => `${DIM}${text}${NOT_DIM}`
-    const shown = (isShown: boolean, { line }: Cursor, name: 'stdout' | 'stderr') => ({
-      filter: isShown ? new AgentOutput(line, () => columnsOf(process[name]), !uncut) : undefined,
-    })
-    const errCursor = isSame ? cursor : makeCursor()
-    this.#out = {
-      writer: new Writer(1, problem),
-      cursor,
-      ...shown(isOutShown, cursor, 'stdout'),
+    const open = (fd: 1 | 2, onProblem: WriteProblem, shared?: Cursor): Stream => {
+      const cursor = shared ?? {
+        isAtLineStart: true,
+        line: new TerminalLine(),
+        quoter: makeQuoter?.(),
+      }
+      const columns = () => columnsOf(fd === 1 ? process.stdout : process.stderr)
+      const filter = isTerminal(fd) ? new AgentOutput(cursor.line, columns, !uncut) : undefined
+      return { writer: new Writer(fd, onProblem), cursor, filter }
     }
-    this.#err = {
-      writer: new Writer(2, { onClosed: () => undefined, onLost: () => undefined }),
-      cursor: errCursor,
-      ...shown(isErrShown, errCursor, 'stderr'),
-    }
+    const [out, err] = [fstatSync(1), fstatSync(2)]
+    const isSame = out.dev === err.dev && out.ino === err.ino && out.rdev === err.rdev
+    const ignored = { onClosed: () => undefined, onLost: () => undefined }
+    this.#out = open(1, problem)
+    this.#err = open(2, ignored, isSame ? this.#out.cursor : undefined)
   }
 
-  bytes(stream: 'out' | 'err', bytes: Uint8Array): void | Promise<void> {
-    const { writer, cursor, filter } = stream === 'out' ? this.#out : this.#err
+  bytes(stream: 'out' | 'err', bytes: Uint8Array, prefix?: string): void | Promise<void> {
+    const target = stream === 'out' ? this.#out : this.#err
+    if (prefix !== undefined) return this.#lines(target, bytes, prefix)
+    const { writer, cursor, filter } = target
     const filtered = filter?.push(bytes) ?? bytes
     // Only now: what the filter drops may be all that keeps a line from being a marker.
     const shown = cursor.quoter?.push(filtered) ?? filtered
@@ -105,12 +98,12 @@ export class Terminal implements Output {
     return writer.write(shown)
   }
 
-  line(text: string, look?: 'plain'): void {
-    this.#fresh(this.#out, text, look === 'plain' ? String : this.#dim)
+  line(text: string, { isPlain = false, prefix }: LineStyle = {}): void {
+    this.#fresh(this.#out, text, isPlain ? String : this.#dim, prefix)
   }
 
-  warn(text: string): void {
-    this.#fresh(this.#err, text, String)
+  warn(text: string, prefix?: string): void {
+    this.#fresh(this.#err, text, String, prefix)
   }
 
   /** Only on a terminal: a log would get a line per second. */
@@ -150,7 +143,57 @@ export class Terminal implements Output {
     }
   }
 
-  #fresh({ writer, cursor, filter }: Stream, text: string, paint: (line: string) => string): void {
+  /** Whole lines of an agent. Colours end with their line. */
+  #lines(stream: Stream, bytes: Uint8Array, prefix: string): void | Promise<void> {
+    const { writer, cursor, filter } = stream
+    const start = this.#startLine(stream)
+    const shown = splitLines(bytes).flatMap((line) =>
+      filter === undefined
+        ? [Buffer.from(prefix), line]
+        : [Buffer.from(`${this.#named(filter.rows(lastShown(line), prefix), prefix)}\n`)],
+    )
+    return writer.write(Buffer.concat([start, quoted(cursor, Buffer.concat(shown))]))
+  }
+
+  #fresh(
+    stream: Stream,
+    text: string,
+    paint: (line: string) => string,
+    prefix: string | undefined,
+  ): void {
+    const { writer, cursor, filter } = stream
+    const start = this.#startLine(stream)
+    const shown =
+      filter === undefined
+        ? `${prefix ?? ''}${text.replaceAll('\n', `\n${prefix ?? ''}`)}`
+        : this.#paintLine(filter, printableLines(text), paint, prefix)
+    void writer.write(Buffer.concat([start, quoted(cursor, `${shown}\n`)]))
+  }
+
+  #paintLine(
+    filter: AgentOutput,
+    text: string,
+    paint: (line: string) => string,
+    prefix: string | undefined,
+  ): string {
+    if (prefix === undefined) return paint(filter.quote(text))
+    const rows = text.split('\n').flatMap((line) => filter.wrap(line, prefix))
+    return this.#named(
+      rows.map((row) => paint(filter.quote(row, prefix))),
+      prefix,
+    )
+  }
+
+  /** The first row of a line begins with the name of its branch, the others with an empty one. */
+  #named(rows: readonly string[], prefix: string): string {
+    if (prefix === '') return rows.join('\n')
+    const border = prefix.slice(prefix.lastIndexOf('│'))
+    const empty = ' '.repeat(Bun.stringWidth(prefix) - Bun.stringWidth(border)) + border
+    return rows.map((row, index) => this.#dim(index === 0 ? prefix : empty) + row).join('\n')
+  }
+
+  /** What to print before a line that begins now. */
+  #startLine({ cursor, filter }: Stream): Uint8Array {
     this.#wipeStatus()
     const { text: rest, reset } = this.#finishLines(cursor)
     const held = quoted(cursor, rest)
@@ -159,15 +202,32 @@ export class Terminal implements Output {
     cursor.line.clear()
     // In an open control string a newline would be lost.
     const between = `${reset}${filter === undefined ? '' : this.#knownState}${end}`
-    const line = filter === undefined ? text : paint(filter.quote(printableLines(text)))
-    void writer.write(Buffer.concat([held, Buffer.from(between), quoted(cursor, `${line}\n`)]))
+    return Buffer.concat([held, Buffer.from(between)])
   }
 }
 
 /** What was held back of a line, and a text after which another one begins. */
-function quoted({ quoter }: Cursor, text: string): Uint8Array {
-  if (quoter === undefined) return Buffer.from(text)
-  return Buffer.concat([quoter.push(Buffer.from(text)), quoter.finish()])
+function quoted({ quoter }: Cursor, text: string | Uint8Array): Uint8Array {
+  const bytes = typeof text === 'string' ? Buffer.from(text) : text
+  return quoter === undefined ? bytes : Buffer.concat([quoter.push(bytes), quoter.finish()])
+}
+
+/** Lines with their ends. */
+function splitLines(bytes: Uint8Array): Uint8Array[] {
+  const lines: Uint8Array[] = []
+  for (let from = 0; from < bytes.length;) {
+    const end = bytes.indexOf(NEWLINE, from) + 1 || bytes.length
+    lines.push(bytes.subarray(from, end))
+    from = end
+  }
+  return lines
+}
+
+/** What is visible of a line in the end: a carriage return starts it over. */
+function lastShown(line: Uint8Array): string {
+  const end = line.findLastIndex((byte) => byte !== RETURN && byte !== NEWLINE) + 1
+  const text = line.subarray(0, end)
+  return Buffer.from(text.subarray(text.lastIndexOf(RETURN) + 1)).toString()
 }
 
 function columnsOf({ columns }: NodeJS.WriteStream): number {

@@ -13,7 +13,6 @@ export class Cgroup {
   readonly #folder: string
   /** The group that this process came from; undefined if this process is not in the group. */
   #outside: string | undefined
-  #leaving: Promise<void> | undefined
 
   private constructor(folder: string, outside?: string) {
     this.#folder = folder
@@ -67,12 +66,7 @@ export class Cgroup {
   }
 
   /** Leaves the group and removes it, unless something still runs in it. */
-  leave(): Promise<void> {
-    this.#leaving ??= this.#leave()
-    return this.#leaving
-  }
-
-  async #leave(): Promise<void> {
+  async leave(): Promise<void> {
     const outside = this.#outside
     this.#outside = undefined
     if (outside !== undefined) {

@@ -44,6 +44,20 @@ export function withLock<Result>(
   }
 }
 
+/** Like `withLock`, but lets the process work while it waits; the lock is held until the returned function is called. */
+export async function waitForLock(
+  path: string,
+  patienceMs: number = PATIENCE_MS,
+): Promise<() => void> {
+  const end = performance.now() + patienceMs
+  for (;;) {
+    const giveBack = holdLock(path)
+    if (giveBack !== undefined) return giveBack
+    if (performance.now() >= end) throw busy(path, patienceMs)
+    await Bun.sleep(1 + Math.random() * 5)
+  }
+}
+
 /**
  * Takes the lock of a file until the returned function is called or this process ends; undefined if
  * another process holds it.
@@ -101,6 +115,6 @@ function isTaken(fd: number, kind = LOCK_EXCLUSIVE): boolean {
 function busy(path: string, patienceMs: number): Busy {
   return new Busy(
     `Another process has held the lock ${path} for ${patienceMs / 1000} seconds.`,
-    'Check whether a forkhestra or forge-tasks process hangs, then try again.',
+    'Check for a hung forkhestra or forge-tasks process, then retry.',
   )
 }

@@ -1,17 +1,14 @@
 import { readFileSync, readlinkSync } from 'node:fs'
 import { errorCode } from '../errors.ts'
+import { readProc, readStat } from './process-table.ts'
 
 /** Identifies a process while it lives: a pid may be reused, but not with the same start time and namespace. */
 export function processIdentity(pid: number): string | undefined {
   if (process.platform !== 'linux') return probe(pid) === 'ESRCH' ? undefined : String(pid)
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    const isDead = fields[0] === 'Z' || fields[0] === 'X'
-    return isDead ? undefined : `${pid}:${fields[19]}:${readPlace()}`
-  } catch {
-    return undefined
-  }
+  const stat = readStat(pid)
+  return stat === undefined || stat.isDead
+    ? undefined
+    : `${pid}:${stat.startTime}:${readPidScope()}`
 }
 
 let own: { readonly identity: string | undefined } | undefined
@@ -25,7 +22,7 @@ export function ownIdentity(): string | undefined {
 /** Whether the process of that identity is alive; unknown if it cannot be seen from here. */
 export function lifeOf(
   identity: string,
-  here = process.platform === 'linux' ? readPlace() : undefined,
+  here = process.platform === 'linux' ? readPidScope() : undefined,
 ): 'alive' | 'dead' | 'unknown' {
   const [pid = '', , place] = identity.split(':')
   if (place !== here) return isBeforeReboot(place, here) ? 'dead' : 'unknown'
@@ -40,25 +37,20 @@ const EXITING_BIT = 4
 
 /** Whether a process of this machine is being killed but has not ended yet. */
 export function isBeingKilled(pid: number): boolean {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    const flags = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[6])
-    const pending = readFileSync(`/proc/${pid}/status`, 'utf8').match(/(?<=Pnd:\s+)\w+/g) ?? []
-    return (flags & EXITING_BIT) !== 0 || pending.some((set) => BigInt(`0x${set}`) & SIGKILL_BIT)
-  } catch {
-    return false
-  }
+  const { flags = 0 } = readStat(pid) ?? {}
+  const pending = readProc(pid, 'status')?.match(/(?<=Pnd:\s+)\w+/g) ?? []
+  return (flags & EXITING_BIT) !== 0 || pending.some((set) => BigInt(`0x${set}`) & SIGKILL_BIT)
 }
 
 /** The pid namespace, boot and machine in which a pid is valid. */
-function readPlace(): string | undefined {
-  ownPlace ??= { name: findPlace() }
-  return ownPlace.name
+function readPidScope(): string | undefined {
+  ownScope ??= { name: findPidScope() }
+  return ownScope.name
 }
 
-let ownPlace: { readonly name: string | undefined } | undefined
+let ownScope: { readonly name: string | undefined } | undefined
 
-function findPlace(): string | undefined {
+function findPidScope(): string | undefined {
   try {
     const namespace = /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0]
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()

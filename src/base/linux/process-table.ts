@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 
 export interface Row {
   readonly pid: number
@@ -15,13 +15,24 @@ const KERNEL_THREAD = 0x200000
 function readProcFolder(): Row[] {
   return readdirSync('/proc').flatMap((name) => {
     const pid = Number(name)
-    const stat = Number.isInteger(pid) ? readProc(pid, 'stat') : undefined
-    if (stat === undefined) return []
-    // The name in parentheses may itself contain spaces and parentheses.
-    const [state, parent, , , , , flags] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    if ((Number(flags) & KERNEL_THREAD) !== 0) return []
-    return [{ pid, parent: Number(parent), isDead: state === 'Z' || state === 'X' }]
+    const stat = Number.isInteger(pid) ? readStat(pid) : undefined
+    if (stat === undefined || (stat.flags & KERNEL_THREAD) !== 0) return []
+    return [{ pid, parent: stat.parent, isDead: stat.isDead }]
   })
+}
+
+/** What `/proc/PID/stat` says about a process (Linux). */
+export function readStat(pid: number) {
+  const stat = readProc(pid, 'stat')
+  if (stat === undefined) return undefined
+  // The name in parentheses may itself contain spaces and parentheses.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return {
+    isDead: fields[0] === 'Z' || fields[0] === 'X',
+    parent: Number(fields[1]),
+    flags: Number(fields[6]),
+    startTime: fields[19],
+  }
 }
 
 /** The content of a file of `/proc/PID` (Linux). */
@@ -37,6 +48,26 @@ export function readProc(pid: number, file: string): string | undefined {
 export function readVariable(pid: number, name: string): string | undefined {
   const entries = readProc(pid, 'environ')?.split('\0') ?? []
   return entries.find((entry) => entry.startsWith(`${name}=`))?.slice(name.length + 1)
+}
+
+/** The processes whose current folder is this one or inside it (Linux). */
+export function processesIn(folder: string): number[] {
+  if (process.platform !== 'linux') return []
+  return readProcesses().flatMap(({ pid }) => (isIn(folder, pid) ? [pid] : []))
+}
+
+/** Whether the current folder of a process is this one or inside it (Linux). */
+export function isIn(folder: string, pid: number): boolean {
+  const cwd = currentFolderOf(pid)
+  return cwd === folder || cwd?.startsWith(`${folder}/`) === true
+}
+
+function currentFolderOf(pid: number): string | undefined {
+  try {
+    return readlinkSync(`/proc/${pid}/cwd`)
+  } catch {
+    return undefined // It has ended, or belongs to another user.
+  }
 }
 
 /** The children of this process, dead ones included. */

@@ -1,3 +1,4 @@
+import { own } from '../objects.ts'
 import { passwordIn } from './names.ts'
 
 type Encode = (value: string) => string
@@ -54,7 +55,7 @@ export function encodingOf(word: string): Encode | undefined {
   if (word === 'password') return passwordIn
   const [, line] = /^line(\d+)$/.exec(word) ?? []
   if (line !== undefined) return (value) => linesOf(value).get(Number(line)) ?? ''
-  return Object.hasOwn(ENCODINGS, word) ? ENCODINGS[word] : undefined
+  return own(ENCODINGS, word)
 }
 
 /** The lines of a multi-line key, by number: programs also print them one by one. */

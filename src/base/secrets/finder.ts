@@ -1,6 +1,7 @@
 import { MASKED } from './encodings.ts'
-import { beginningOf, FORMS, sourceOf, type Form } from './forms.ts'
-import { knownValues, type Environment, type KnownValue } from './known-values.ts'
+import { beginningOf, FORMS, sourceOf } from './forms.ts'
+import type { Environment } from '../environment.ts'
+import { knownValues, type KnownValue } from './known-values.ts'
 import type { Spelling } from './spelling.ts'
 
 export interface Found {
@@ -21,35 +22,26 @@ interface KnownSpelling {
 }
 
 /** A form with its regular expressions, compiled on first use. */
-class SearchedForm {
-  readonly form: Form
-  #tail: RegExp | undefined
-  #whole: RegExp | undefined
-  #beginning: RegExp | undefined
+const SEARCHED = FORMS.map((form) => ({
+  literals: form.literals,
+  /** Matches further characters of the secret. */
+  tail: lazyPattern(() => `${form.tail ?? '[]'}*`),
+  whole: lazyPattern(() => sourceOf(form)),
+  /** Matches if more text is needed to decide. */
+  beginning: lazyPattern(() => beginningOf(form)),
+}))
 
-  constructor(form: Form) {
-    this.form = form
-  }
+type SearchedForm = (typeof SEARCHED)[number]
 
-  get tail(): RegExp {
-    return (this.#tail ??= new RegExp(`${this.form.tail ?? '[]'}*`, 'y'))
-  }
-
-  match(text: string, at: number): RegExpExecArray | null {
-    this.#whole ??= new RegExp(sourceOf(this.form), 'y')
-    this.#whole.lastIndex = at
-    return this.#whole.exec(text)
-  }
-
-  /** Whether the form may begin here and more text is needed to decide. */
-  mayBegin(text: string, at: number): boolean {
-    this.#beginning ??= new RegExp(beginningOf(this.form), 'y')
-    this.#beginning.lastIndex = at
-    return this.#beginning.test(text)
+/** A pattern that is matched at a position. */
+function lazyPattern(source: () => string): (at: number) => RegExp {
+  let pattern: RegExp | undefined
+  return (at) => {
+    pattern ??= new RegExp(source(), 'y')
+    pattern.lastIndex = at
+    return pattern
   }
 }
-
-const SEARCHED = FORMS.map((form) => new SearchedForm(form))
 
 /** The most characters that any form needs to be recognised. */
 const REACH = 400
@@ -64,12 +56,12 @@ function hashWith(hash: number, code: number): number {
 }
 
 /** Things to look for, by their first two characters. */
-class Starts<T> {
+class StartIndex<T> {
   readonly #mayBegin: Uint8Array
   readonly #byPair = new Map<number, T[]>()
   readonly #all: T[] = []
 
-  /** `mayBegin` tells whether something begins with characters of this hash. */
+  /** `mayBegin` has a 1 for each hash of characters with which something begins. */
   constructor(mayBegin: Uint8Array) {
     this.#mayBegin = mayBegin
   }
@@ -102,11 +94,11 @@ function pairAt(text: string, at: number): number {
 /** Finds the secrets of a run: values of variables, and texts that have the form of a key. */
 export class Finder {
   readonly #mayBegin = new Uint8Array(HASHES)
-  readonly #values = new Starts<KnownSpelling>(this.#mayBegin)
-  readonly #forms = new Starts<SearchedForm>(this.#mayBegin)
+  readonly #values = new StartIndex<KnownSpelling>(this.#mayBegin)
+  readonly #forms = new StartIndex<SearchedForm>(this.#mayBegin)
 
   constructor(env: Environment) {
-    for (const form of SEARCHED) this.#forms.add(form, form.form.literals)
+    for (const form of SEARCHED) this.#forms.add(form, form.literals)
     for (const known of knownValues(env)) {
       for (const spelling of known.spellings) {
         for (let skipped = 0; skipped <= spelling.skippable; skipped += 1)
@@ -157,8 +149,8 @@ export class Finder {
 
   #formAt(text: string, at: number, isEnd: boolean): Found | typeof OPEN | undefined {
     for (const form of this.#forms.at(text, at)) {
-      if (!isEnd && text.length - at < REACH && form.mayBegin(text, at)) return OPEN
-      const match = form.match(text, at)
+      if (!isEnd && text.length - at < REACH && form.beginning(at).test(text)) return OPEN
+      const match = form.whole(at).exec(text)
       if (match === null) continue
       const shown = match[1]!
       if (shown !== '') {
@@ -167,7 +159,7 @@ export class Finder {
         if (value === OPEN) return OPEN
         if (value !== undefined) continue
       }
-      return { start: at, end: at + match[0].length, mask: shown + MASKED, tail: form.tail }
+      return { start: at, end: at + match[0].length, mask: shown + MASKED, tail: form.tail(0) }
     }
     return undefined
   }

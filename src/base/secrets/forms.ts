@@ -44,7 +44,7 @@ const SCHEMES = '(?:Bearer|Basic|Digest|Token|ApiKey|Negotiate|bearer|basic|toke
 const NOT_IN_WORD = '(?:(?<![A-Za-z0-9])|(?<=\\\\[nrt]))'
 
 /** Not a word of plain language: a capital or a digit among the first sixteen characters. */
-const NO_PROSE = '(?=[a-z._~+/=%-]{0,15}[A-Z0-9])'
+const NOT_PROSE = '(?=[a-z._~+/=%-]{0,15}[A-Z0-9])'
 const HAS_DIGIT = '(?=[A-Za-z._~+/=%-]{0,15}[0-9])'
 
 const BACKSLASHES: Piece = ['\\\\', 0, 3]
@@ -63,7 +63,7 @@ const PREFIXED: readonly (readonly [
   where?: string,
 ])[] = [
   // Models
-  ['sk-', WORD, 16, NO_PROSE],
+  ['sk-', WORD, 16, NOT_PROSE],
   ['gsk_ xai- pplx- r8_', ALNUM, 32],
   ['hf_ api_org_', '[A-Za-z]', 30],
   ['tvly- lsv2_pt_ lsv2_sk_', WORD, 24],
@@ -243,7 +243,7 @@ export const FORMS: readonly Form[] = [
     literals: ['earer ', 'EARER '],
     before: '(?<=[Bb])',
     shown: [SPACES],
-    where: NO_PROSE,
+    where: NOT_PROSE,
     secret: [[URL_SAFE, 16, 16]],
     tail: URL_SAFE,
   },

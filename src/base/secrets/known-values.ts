@@ -3,8 +3,7 @@ import { encodingFor, innerBase64, linesOf, OTHER_ENCODING } from './encodings.t
 import { isSecretName, isSecretValue, passwordIn } from './names.ts'
 import type { Spelling } from './spelling.ts'
 import { Text } from './text.ts'
-
-export type Environment = Readonly<Record<string, string | undefined>>
+import type { Environment } from '../environment.ts'
 
 export interface KnownValue {
   readonly spellings: readonly Spelling[]

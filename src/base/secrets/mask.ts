@@ -1,6 +1,6 @@
 import { encodingOf, MASKED, OTHER_ENCODING } from './encodings.ts'
 import { Finder } from './finder.ts'
-import type { Environment } from './known-values.ts'
+import type { Environment } from '../environment.ts'
 import { isSecretName, isSecretValue } from './names.ts'
 import { SecretStream, type MaskStream } from './stream.ts'
 

@@ -55,6 +55,9 @@ const ESCAPES: readonly Escape[] = [
   (character) => (ENTITIES[character] === undefined ? character : `&${ENTITIES[character]};`),
   (character) => (/[A-Za-z0-9]/.test(character) ? character : `\\${character}`),
   (character) => JSON.stringify(character).slice(1, -1),
+  (character) => (character === "'" ? `'\\''` : character),
+  (character) => (character === "'" ? `'"'"'` : character),
+  (character) => (/['"]/.test(character) ? character + character : character),
   (character) => JSON.stringify(JSON.stringify(character).slice(1, -1)).slice(1, -1),
 ]
 

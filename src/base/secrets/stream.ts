@@ -1,5 +1,5 @@
 import type { Finder } from './finder.ts'
-import { mayHaveUnseen, unseenIn, withoutUnseen, type Seen } from './unseen.ts'
+import { mayHaveInvisible, invisibleIn, withoutInvisible, type VisibleText } from './invisible.ts'
 
 export interface MaskStream {
   /** The bytes that may be shown; the same Uint8Array if nothing changed. */
@@ -17,12 +17,12 @@ const NOTHING = new Uint8Array(0)
  * finds those inside of control sequences, the second those that are interrupted by some.
  */
 export class SecretStream implements MaskStream {
-  readonly #plain: OneStream
-  readonly #seen: OneStream
+  readonly #plain: SearchPass
+  readonly #visible: SearchPass
 
   constructor(finder: Finder) {
-    this.#plain = new OneStream(finder, false)
-    this.#seen = new OneStream(finder, true)
+    this.#plain = new SearchPass(finder, false)
+    this.#visible = new SearchPass(finder, true)
   }
 
   push(bytes: Uint8Array): Uint8Array {
@@ -40,28 +40,28 @@ export class SecretStream implements MaskStream {
 
   #take(bytes: Uint8Array, isEnd: boolean): Uint8Array {
     const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
-    const shown = this.#seen.take(this.#plain.take(text, isEnd), isEnd)
+    const shown = this.#visible.take(this.#plain.take(text, isEnd), isEnd)
     return shown === text ? bytes : Buffer.from(shown, 'latin1')
   }
 }
 
-class OneStream {
+class SearchPass {
   readonly #finder: Finder
-  readonly #ignoresUnseen: boolean
+  readonly #ignoresInvisible: boolean
   #held = ''
   /** The characters before what is held, or before the next chunk. */
   #before = ''
   /** Set inside a secret whose mask has been written. */
   #tail: RegExp | undefined
 
-  constructor(finder: Finder, ignoresUnseen: boolean) {
+  constructor(finder: Finder, ignoresInvisible: boolean) {
     this.#finder = finder
-    this.#ignoresUnseen = ignoresUnseen
+    this.#ignoresInvisible = ignoresInvisible
   }
 
   take(chunk: string, isEnd: boolean): string {
     const isIdle = this.#held === '' && this.#tail === undefined
-    if (this.#ignoresUnseen && isIdle && !mayHaveUnseen(chunk)) {
+    if (this.#ignoresInvisible && isIdle && !mayHaveInvisible(chunk)) {
       // Already searched as it is.
       this.#before = (this.#before + chunk.slice(-CONTEXT)).slice(-CONTEXT)
       return chunk
@@ -80,7 +80,7 @@ class OneStream {
     // Otherwise a colour reset inside the secret would be lost.
     const hide = (to: number) => {
       const hidden = upTo(to)
-      return this.#ignoresUnseen ? unseenIn(hidden) : ''
+      return this.#ignoresInvisible ? invisibleIn(hidden) : ''
     }
     let at = this.#skipTail(text, length)
     if (at > length) shown += hide(at)
@@ -98,8 +98,8 @@ class OneStream {
     }
   }
 
-  #look(raw: string, isEnd: boolean): Seen {
-    return this.#ignoresUnseen ? withoutUnseen(raw, isEnd) : { text: raw, place: (at) => at }
+  #look(raw: string, isEnd: boolean): VisibleText {
+    return this.#ignoresInvisible ? withoutInvisible(raw, isEnd) : { text: raw, place: (at) => at }
   }
 
   /** The end of the secret that continues at `from`. */

@@ -61,16 +61,22 @@ const PERCENTS_AT = /%(?:25){1,3}/y
 const BACKSLASHES_AT = /\\{1,8}/y
 /** An escape or a line end that the end of the text cuts off. */
 const CUT_AT = new RegExp(
-  String.raw`(?:${RETURN})?(?:\\{1,8}(?:u(?:[\da-f]{0,3}|d[89ab][\da-f]{2}(?:\\{1,8}(?:u[\da-f]{0,3})?)?|\{[\da-f]{0,6})|x[\da-f]?|[0-7]{0,2})|%(?:25){0,3}[\da-f]?|&#?\w{0,9})?$`,
+  String.raw`(?:${RETURN})?(?:\\{1,8}(?:u(?:[\da-f]{0,3}|d[89ab][\da-f]{2}(?:\\{1,8}(?:u[\da-f]{0,3})?)?|\{[\da-f]{0,6})|x[\da-f]?|[0-7]{0,2})|%(?:25){0,3}[\da-f]?|&#?\w{0,9}|['"][\\'"]{0,24})?$`,
   'iy',
 )
+
+/** Quotes inside quotes: `'\\''` and `'"'"'` of a shell, and doubled ones of YAML and CSV. */
+const QUOTES_AT: Readonly<Record<string, RegExp>> = {
+  "'": /'(?:\\{1,8}''|\\{0,8}"'\\{0,8}"'|')/y,
+  '"': /\\{0,8}"\\{0,8}"/y,
+}
 
 const LONGEST_ESCAPE = 64
 /** Fewer characters before a line break prove nothing: `e` before a line break is everywhere. */
 const LEAST_BEFORE_WRAP = 4
 
 /** A position in the text, and how many bytes of the value precede it. */
-type Place = readonly [at: number, index: number]
+type Position = readonly [at: number, index: number]
 
 /** A value as text, in which any character may be escaped and lines may be wrapped anywhere. */
 export class Text implements Spelling {
@@ -109,9 +115,13 @@ export class Text implements Spelling {
   match(source: Source, start: number, skipped: number): number {
     const { text } = source
     const { length } = this.#value
-    const open: Place[] = []
+    const open: Position[] = []
     let tried: Set<number> | undefined
-    for (let place: Place | undefined = [start, skipped]; place !== undefined; place = open.pop()) {
+    for (
+      let place: Position | undefined = [start, skipped];
+      place !== undefined;
+      place = open.pop()
+    ) {
       let [at, index] = place
       while (index < length && this.#isSame(text, at, index) && !isSpecial(text, at)) {
         at += 1
@@ -132,12 +142,12 @@ export class Text implements Spelling {
   }
 
   /** All ways to read the next character, the preferred one last. */
-  #read(source: Source, at: number, index: number, mayWrap: boolean): Place[] {
+  #read(source: Source, at: number, index: number, mayWrap: boolean): Position[] {
     const { text } = source
     const expected = this.#value.charAt(index)
     CUT_AT.lastIndex = at
     if (text.length - at < LONGEST_ESCAPE && CUT_AT.test(text)) source.ranOut = true
-    const places: Place[] = []
+    const places: Position[] = []
     const add = (end: number, bytes = 1) => end > at && places.push([end, index + bytes])
     if (this.#isSame(text, at, index) || (expected === ' ' && text[at] === '+')) add(at + 1)
     const afterBackslashes = endOf(BACKSLASHES_AT, text, at)
@@ -147,6 +157,8 @@ export class Text implements Spelling {
     if (expected === '%')
       for (let end = endOf(PERCENTS_AT, text, at); end > at + 1; end -= 2) add(end)
     if (expected === '\n') add(endOf(LINE_END_AT, text, at))
+    const quotes = QUOTES_AT[expected]
+    if (quotes !== undefined) add(endOf(quotes, text, at))
     ESCAPE_AT.lastIndex = at
     const escape = ESCAPE_AT.exec(text)
     const bytes = escape === null ? '' : decode(escape)
@@ -176,7 +188,7 @@ export class Text implements Spelling {
 
 /** Whether the character can be read in more than one way. */
 function isSpecial(text: string, at: number): boolean {
-  return '\\%&+\r\n'.includes(text.charAt(at)) && at < text.length
+  return '\\%&+\r\n\'"'.includes(text.charAt(at)) && at < text.length
 }
 
 /** The first characters of each escape of a character with this first byte. */
@@ -196,6 +208,8 @@ function escapesOf(byte: string): string[] {
     ...[hex, hex.toUpperCase()].map((digits) => `%${digits}`),
     ...['#', ...keysOf(ENTITIES)].map((name) => `&${name}`.slice(0, 3)),
     ...(byte === ' ' ? ['+'] : []),
+    ...(byte === "'" ? ["'\\", `'"`, "''"] : []),
+    ...(byte === '"' ? ['""'] : []),
     ...(byte === '\n' ? ['\r\n', '\\r', '\\\\r', '%0d', '%0D'] : []),
   ]
 }

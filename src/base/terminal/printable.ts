@@ -12,6 +12,11 @@ export function printableLines(text: string): string {
     .replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]+/g, ' ')
 }
 
+/** Indents the lines after the first, so that text from elsewhere, such as a path, cannot forge a message of ours. */
+export function indentRest(message: string): string {
+  return message.replaceAll(/[\n\r\u2028\u2029]+(?=\S)/g, '\n  ')
+}
+
 const LONGEST_PATH = 300
 
 /** A path for messages: it comes from input, so it may be long and contain anything. */

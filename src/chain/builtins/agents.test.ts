@@ -3,6 +3,7 @@ import { parseChainsFile } from '../parse/chains-file.ts'
 import type { ChainsConfig } from '../parse/chains-schema.ts'
 import { BUILT_IN_AGENTS, BUNDLED_AGENTS, promptFiles } from './agents.ts'
 import { BUILT_IN_CHAINS } from './chains.ts'
+import { agentSteps } from '../parse/items.ts'
 
 test('the built-in agents have the limits and tools of the contract', () => {
   const rows = Object.entries(BUILT_IN_AGENTS).map(([name, agent]) => {
@@ -60,7 +61,9 @@ test('each prompt can be replaced by its own file', () => {
 
 test('the built-in chains are those of the contract, with descriptions', () => {
   const rows = Object.entries(BUILT_IN_CHAINS).map(([name, { steps }]) => {
-    return `${name}: ${steps.map(({ agent, iterations }) => `${agent}:${iterations}`).join(' -> ')}`
+    return `${name}: ${agentSteps(steps)
+      .map(({ agent, iterations }) => `${agent}:${iterations}`)
+      .join(' -> ')}`
   })
   expect(rows).toEqual([
     'build-all: planner:3 -> builder:20',
@@ -70,6 +73,6 @@ test('the built-in chains are those of the contract, with descriptions', () => {
   ])
   for (const { description = '', steps } of Object.values(BUILT_IN_CHAINS)) {
     expect(description).not.toBe('')
-    for (const { agent } of steps) expect(Object.keys(BUILT_IN_AGENTS)).toContain(agent)
+    for (const { agent } of agentSteps(steps)) expect(Object.keys(BUILT_IN_AGENTS)).toContain(agent)
   }
 })

@@ -27,7 +27,7 @@ export function specsMissing(agent: string, wanted: SpecsFolder): UserError {
   const [plan, specs] = REQUIREMENTS.map((name) => `${wanted}/${name}`)
   const start =
     wanted === 'ralph'
-      ? `Write them; or run forkhestra init, fill in forge/orch/specs, and use planner and builder.`
+      ? `Create them, or run forkhestra init, fill in forge/orch/specs, and use planner and builder instead.`
       : `Run forkhestra init to create both as templates, then fill them in.`
   return new UserError(
     `Agent '${agent}' needs specs: neither ${plan} nor ${specs} exists.`,
@@ -38,7 +38,7 @@ export function specsMissing(agent: string, wanted: SpecsFolder): UserError {
 export function specsUnfilled(agent: string, folder: SpecsFolder): UserError {
   const [plan, specs] = REQUIREMENTS.map((name) => `${folder}/${name}`)
   return new UserError(
-    `Agent '${agent}' needs specs, but those in ${folder} are still the templates.`,
+    `Agent '${agent}' needs specs, but the files in ${folder} are empty or still the unedited templates.`,
     `Describe what to build in ${plan} or ${specs}.`,
   )
 }
@@ -52,6 +52,11 @@ export function requirementsMissing(agent: string): UserError {
       'Or write them into forge/orch/specs/SPECS.md (forkhestra init creates a template).',
     ].join('\n'),
   )
+}
+
+/** Whether a file of the specs is empty or an unedited template. */
+export function isUnfilled(path: string, text: string): boolean {
+  return text.trim() === '' || text === STARTER_SPECS[path]
 }
 
 /** Templates of the specs, by path. */

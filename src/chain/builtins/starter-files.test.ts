@@ -4,6 +4,7 @@ import { isDirectSpawnAgent } from '../prompts/system-prompt.ts'
 import chainsSchema from '../../../schema/chains.schema.json'
 import { STARTER_CONFIGURATION, STARTER_PERSONAS } from './starter-files.ts'
 import { STARTER_SPECS } from './specs.ts'
+import { agentSteps } from '../parse/items.ts'
 
 const CHAINS = 'forge/orch/chains.json'
 
@@ -12,9 +13,9 @@ test('the first configuration is valid, with an agent and a chain that uses it',
   expect(STARTER_CONFIGURATION).toHaveProperty([`forge/orch/${$schema?.replace('./', '')}`])
   const [[name, agent] = []] = Object.entries(agents)
   expect(isDirectSpawnAgent(agent!)).toBe(true)
-  expect(Object.values(chains).flatMap(({ steps }) => steps.map((step) => step.agent))).toEqual([
-    name!,
-  ])
+  expect(
+    Object.values(chains).flatMap(({ steps }) => agentSteps(steps).map((step) => step.agent)),
+  ).toEqual([name!])
 })
 
 test('its schema is the one of this version', () => {

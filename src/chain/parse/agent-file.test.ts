@@ -106,15 +106,15 @@ test('a text without frontmatter is not an agent', () => {
 test.each([
   ['name: a\ntools: [Read\nmodel: opus\n', ':3  The frontmatter is not valid YAML.'],
   ['name: a\ndescription: "open\n', ':3  The frontmatter is not valid YAML.'],
-  ['- a\n', ':2  The frontmatter is not a list of fields.'],
-  ['just words\n', ':2  The frontmatter is not a list of fields.'],
-  ['model: opus\nname: a/b\n', ':3  name is "a/b", expected one line without'],
+  ['- a\n', ':2  The frontmatter must consist of key: value lines.'],
+  ['just words\n', ':2  The frontmatter must consist of key: value lines.'],
+  ['model: opus\nname: a/b\n', ':3  name is "a/b", expected a single line without'],
   ['name: -x\n', ':2  name is "-x", expected'],
   ['name: [a]\n', ':2  name is not a string, expected'],
   ['name: "a\\nb"\n', ':2  name is "a\\nb", expected'],
   ['name: a\n\nmodel: gpt\n', ':4  model is "gpt", expected "inherit", "sonnet"'],
-  ['tools: 3\n', ':2  tools is 3, expected names of tools'],
-  ['tools: { a: 1 }\n', ':2  tools is not a string, expected names of tools'],
+  ['tools: 3\n', ':2  tools is 3, expected tool names'],
+  ['tools: { a: 1 }\n', ':2  tools is not a string, expected tool names'],
   ['tools: [1]\n', ':2  tools is not a string'],
   ['permissionMode: yolo\n', ':2  permissionMode is "yolo", expected acceptEdits'],
   ['maxTurns: 0\n', ':2  maxTurns is 0, expected a positive integer'],
@@ -127,7 +127,5 @@ test('unclosed, huge and lone frontmatter is refused', () => {
   expect(() => parseAgentFile('---', PATH, 'a')).toThrow('never closed')
   expect(refusal(`a: ${'x'.repeat(70_000)}\n`)).toContain('longer than 64 KiB')
   expect(refusal(`a: ${'['.repeat(60_000)}\n`)).toContain('not valid YAML')
-  expect(refusal('name: a\n', ' \n')).toBe(
-    `${PATH}  There is no system prompt after the frontmatter.`,
-  )
+  expect(refusal('name: a\n', ' \n')).toBe(`${PATH}  No system prompt after the frontmatter.`)
 })

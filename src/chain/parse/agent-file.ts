@@ -1,4 +1,4 @@
-import { dropUndefined } from '../../base/drop-undefined.ts'
+import { dropUndefined } from '../../base/objects.ts'
 import { UserError } from '../../base/errors.ts'
 import { printable } from '../../base/terminal/printable.ts'
 import { goodLines } from '../../base/yaml.ts'
@@ -36,8 +36,8 @@ export function parseAgentFile(text: string, path: string, stem: string): AgentF
   const name = nameOf(fields, parts, stem)
   if (systemPromptText === '') {
     throw new UserError(
-      `${path}  There is no system prompt after the frontmatter.`,
-      'Write the instructions of the agent, or remove the file.',
+      `${path}  No system prompt after the frontmatter.`,
+      'Add instructions for the agent, or delete the file.',
     )
   }
   return {
@@ -57,7 +57,7 @@ function split(text: string, path: string): Parts | undefined {
   if (close === null) {
     throw new UserError(
       `${path}:1  The frontmatter is never closed.`,
-      'Write --- on a line of its own after it.',
+      'Add a line with only --- after it.',
     )
   }
   if (close.index > FRONTMATTER_LIMIT) {
@@ -72,14 +72,14 @@ function readFields({ path, yaml }: Parts): Fields {
   if (value === undefined) {
     throw new UserError(
       `${path}:${goodLines(quoted) + 2}  The frontmatter is not valid YAML.`,
-      'Put the value of that line into quotes.',
+      'Quote the value on that line.',
     )
   }
   if (value === null) return {}
   if (typeof value === 'object' && !Array.isArray(value)) return value as Fields
   throw new UserError(
-    `${path}:2  The frontmatter is not a list of fields.`,
-    'Write, for example, name: reviewer',
+    `${path}:2  The frontmatter must consist of key: value lines.`,
+    'For example: name: reviewer',
   )
 }
 
@@ -109,7 +109,7 @@ function nameOf(fields: Fields, parts: Parts, stem: string): string {
   const text = typeof name === 'number' ? String(name) : name
   const isName = typeof text === 'string' && text.trim() === text && text === printable(text)
   if (isName && /^[^-/][^/]*$/.test(text)) return text
-  return refuse(parts, 'name', name, "one line without '/', not beginning with '-'")
+  return refuse(parts, 'name', name, "a single line without '/' that does not start with '-'")
 }
 
 function settingsOf(fields: Fields, parts: Parts): AgentConfig {
@@ -140,7 +140,7 @@ function toolsOf(fields: Fields, parts: Parts, key: string): string[] | undefine
   if (Array.isArray(names) && names.every((name) => typeof name === 'string')) {
     return names.map((name) => name.trim()).filter((name) => name !== '')
   }
-  return refuse(parts, key, value, 'names of tools such as Read, Grep, Bash')
+  return refuse(parts, key, value, 'tool names such as Read, Grep, Bash')
 }
 
 /** The part of a wrong value that a message shows. */

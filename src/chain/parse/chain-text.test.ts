@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { UserError } from '../../base/errors.ts'
-import { parseChain, type ChainItem } from './chain-text.ts'
+import { parseChain, type ParsedItem } from './chain-text.ts'
 
 const nobody = () => false
 
@@ -15,11 +15,11 @@ function refusal(text: string): UserError {
   throw new Error(`'${text}' was not refused`)
 }
 
-const a: ChainItem = { agent: 'a' }
-const b: ChainItem = { agent: 'b' }
-const c: ChainItem = { agent: 'c' }
+const a: ParsedItem = { agent: 'a' }
+const b: ParsedItem = { agent: 'b' }
+const c: ParsedItem = { agent: 'c' }
 
-test.each<[string, ChainItem[]]>([
+test.each<[string, ParsedItem[]]>([
   ['a', [a]],
   [
     'a:3 -> b:10',
@@ -71,21 +71,21 @@ test('signs belong to a name if an agent has exactly that name', () => {
 
 test.each([
   ['(a -> b', "This '(' is never closed.", '^'],
-  ['a)', "There is no '(' for this ')'.", ' ^'],
+  ['a)', "Unmatched ')'.", ' ^'],
   ['()', 'The parentheses are empty.', ' ^'],
-  ['(a ->)', "An agent is missing after '->'.", '   ^^'],
-  ['a -> -> b', "An agent is missing before '->'.", '     ^^'],
-  ['a & || b', "An agent is missing before '||'.", '    ^^'],
+  ['(a ->)', "Missing agent after '->'.", '   ^^'],
+  ['a -> -> b', "Missing agent before '->'.", '     ^^'],
+  ['a & || b', "Missing agent before '||'.", '    ^^'],
   ['a | b', "Fallback agents are joined with '||'.", '  ^'],
   ['a*1', "The number of copies after '*' must be from 2 to 64.", ' ^^'],
   ['a*65', "The number of copies after '*' must be from 2 to 64.", ' ^^^'],
   ['a*', "The number of copies after '*' must be from 2 to 64.", ' ^'],
-  ['a*4:3', 'The counts of an item are written :N*K, each once.', '^^^^^'],
-  ['(a):3:4', "'->' is missing before ':3:4'.", '   ^^^^'],
-  ['*4', "An agent is missing before '*4'.", '^^'],
-  ['@', "The name of a chain is missing after '@'.", '^'],
+  ['a*4:3', 'Write the counts of an item as :N*K, each at most once.', '^^^^^'],
+  ['(a):3:4', "Missing '->' before ':3:4'.", '   ^^^^'],
+  ['*4', "Missing agent before '*4'.", '^^'],
+  ['@', "Missing chain name after '@'.", '^'],
   ['(a):0', "The count '0' is not a whole number from 1 to 100000.", '    ^'],
-  ['a b', "'->' is missing before 'b'.", '  ^'],
+  ['a b', "Missing '->' before 'b'.", '  ^'],
 ])('%p is refused with a caret under the place', (text, problem, carets) => {
   expect(refusal(text).message).toBe(`${problem}\n  ${text}\n  ${carets}`)
 })
@@ -98,7 +98,7 @@ test.each([
 ])('%p is refused with both ways to put the parentheses', (text, first, second) => {
   const { message, hint } = refusal(text)
   expect(message).toContain('cannot be mixed without parentheses.\n')
-  expect(hint).toBe(`Write: ${first}\n   or: ${second}`)
+  expect(hint).toBe(`Use: ${first}\n   or: ${second}`)
 })
 
 test('a printed chain parses to the same chain', () => {
@@ -139,7 +139,7 @@ function print(item: Item): string {
     : `(${item.of.map(print).join(` ${item.sign} `)})${suffix}`
 }
 
-function expected(item: Item): ChainItem {
+function expected(item: Item): ParsedItem {
   const { copies } = item.counts
   const iterations =
     item.counts.iterations ?? ('agent' in item && item.agent.includes(':') ? 1 : undefined)

@@ -2,19 +2,19 @@ import { UserError } from '../../base/errors.ts'
 import { findLookalike, guessCommand, withArrows, type Token } from './dsl-guess.ts'
 import { pointAt } from './prompt/prompt-error.ts'
 
-const MAX_ITERATIONS = 100_000
-const MIN_COPIES = 2
-const MAX_COPIES = 64
+export const MAX_ITERATIONS = 100_000
+export const MIN_COPIES = 2
+export const MAX_COPIES = 64
 
 type IsAgent = (name: string) => boolean
 
 /** A part of a chain, in the form of the configuration. */
-export type ChainItem = (
+export type ParsedItem = (
   | { readonly agent: string }
   | { readonly chain: string }
-  | { readonly sequence: readonly ChainItem[] }
-  | { readonly parallel: readonly ChainItem[] }
-  | { readonly fallback: readonly ChainItem[] }
+  | { readonly sequence: readonly ParsedItem[] }
+  | { readonly parallel: readonly ParsedItem[] }
+  | { readonly fallback: readonly ParsedItem[] }
 ) &
   Counts
 
@@ -32,7 +32,7 @@ type Kind = (typeof KIND_OF_SIGN)[Sign]
  * Parses a chain such as `a:3 -> (b:10 & c) -> d*4`, and returns its steps. Names may contain colons and
  * asterisks, so `isAgent` decides whether `x:abc` is a name.
  */
-export function parseChain(text: string, isAgent: IsAgent): ChainItem[] {
+export function parseChain(text: string, isAgent: IsAgent): ParsedItem[] {
   if (text.trim() === '') {
     throw new UserError(
       'The chain is empty.',
@@ -60,14 +60,14 @@ class Parser {
     this.#tokens = [...text.matchAll(TOKEN)].flatMap(splitCounts)
     const lookalike = findLookalike(text)
     if (lookalike === undefined) return
-    const problem = `Agents are joined with '->', not with '${lookalike.text}'.`
-    throw this.#error(lookalike, problem, `Write: ${withArrows(text)}`)
+    const problem = `Join agents with '->', not with '${lookalike.text}'.`
+    throw this.#error(lookalike, problem, `Use: ${withArrows(text)}`)
   }
 
-  parse(): ChainItem[] {
+  parse(): ParsedItem[] {
     const { kind, items } = this.#parseLevel()
     const rest = this.#next
-    if (rest !== undefined) throw this.#error(rest, "There is no '(' for this ')'.")
+    if (rest !== undefined) throw this.#error(rest, "Unmatched ')'.")
     return kind === 'sequence' ? items : [makeGroup(kind, items)]
   }
 
@@ -76,7 +76,7 @@ class Parser {
   }
 
   /** Items that are joined with one sign, up to a closing parenthesis or the end. */
-  #parseLevel(opening?: Token): { kind: Kind; items: ChainItem[] } {
+  #parseLevel(opening?: Token): { kind: Kind; items: ParsedItem[] } {
     const start = this.#at
     const items = [this.#parseItem(opening)]
     let first: Token | undefined
@@ -91,7 +91,7 @@ class Parser {
   }
 
   /** An agent, a named chain or a group, with its counts. */
-  #parseItem(before: Token | undefined): ChainItem {
+  #parseItem(before: Token | undefined): ParsedItem {
     const token = this.#next
     if (token === undefined || token.text === ')' || isSign(token.text))
       throw this.#missingItem(token, before)
@@ -111,10 +111,11 @@ class Parser {
       : { sequence: [group], ...counts }
   }
 
-  #parseWord(token: Token): ChainItem {
+  #parseWord(token: Token): ParsedItem {
     const { text, offset } = token
     if (COUNT.test(text)) throw this.#missingItem(token, undefined)
-    if (this.#isAgent(text) && !/:\d+$/.test(text))
+    // A look at the disk, so only for words that may mean something else.
+    if (/[:*@]/.test(text) && !/:\d+$/.test(text) && this.#isAgent(text))
       return { agent: text, ...this.#parseCounts(text) }
     const [, word = '', stars] = /^(.*?)(\*\d*)?$/s.exec(text) ?? []
     const { name, ...loop } = this.#splitCount({ text: word, offset })
@@ -172,7 +173,7 @@ class Parser {
   }
 
   #wrongOrder(place: Token): UserError {
-    return this.#error(place, 'The counts of an item are written :N*K, each once.')
+    return this.#error(place, 'Write the counts of an item as :N*K, each at most once.')
   }
 
   #parseIterations(count: Token, word: string, name = ''): number {
@@ -183,7 +184,7 @@ class Parser {
     throw this.#error(
       count,
       countProblem(word, count.text),
-      `Write ${shown}:N for at most N iterations, N from 1 to ${MAX_ITERATIONS}, or ${shown} to run it once.`,
+      `Use ${shown}:N for at most N iterations (1 to ${MAX_ITERATIONS}), or ${shown} to run it once.`,
     )
   }
 
@@ -193,7 +194,7 @@ class Parser {
     throw this.#error(
       stars,
       `The number of copies after '*' must be from ${MIN_COPIES} to ${MAX_COPIES}.`,
-      'Write e.g. builder:20*4 for four builders side by side.',
+      'For example: builder:20*4 for four builders in parallel.',
     )
   }
 
@@ -201,8 +202,8 @@ class Parser {
     if (token?.text === ')' && before?.text === '(')
       return this.#error(token, 'The parentheses are empty.', 'Name at least one agent in them.')
     return token === undefined || token.text === ')'
-      ? this.#error(before ?? token!, `An agent is missing after '${before?.text ?? '('}'.`)
-      : this.#error(token, `An agent is missing before '${token.text}'.`)
+      ? this.#error(before ?? token!, `Missing agent after '${before?.text ?? '('}'.`)
+      : this.#error(token, `Missing agent before '${token.text}'.`)
   }
 
   #missingSign(token: Token): UserError {
@@ -211,8 +212,8 @@ class Parser {
     const after = this.#text.slice(token.offset).trim()
     return this.#error(
       token,
-      `'->' is missing before '${token.text}'.`,
-      `Write: ${guessCommand(before, after, this.#isAgent)}\nArguments for the agents go after --.`,
+      `Missing '->' before '${token.text}'.`,
+      `Use: ${guessCommand(before, after, this.#isAgent)}\nArguments for the agents go after --.`,
     )
   }
 
@@ -223,7 +224,7 @@ class Parser {
     return this.#error(
       sign,
       `'${first.text}' and '${sign.text}' cannot be mixed without parentheses.`,
-      `Write: ${ways.join('\n   or: ')}`,
+      `Use: ${ways.join('\n   or: ')}`,
     )
   }
 
@@ -244,15 +245,14 @@ class Parser {
 
   #checkName({ offset }: Token, name: string): string {
     if (name === '') {
-      throw this.#error({ text: ':', offset }, 'The agent before the colon is missing.')
+      throw this.#error({ text: ':', offset }, 'Missing agent before the colon.')
     }
-    if (name === '@')
-      throw this.#error({ text: '@', offset }, "The name of a chain is missing after '@'.")
+    if (name === '@') throw this.#error({ text: '@', offset }, "Missing chain name after '@'.")
     if (!name.startsWith('-')) return name
     throw this.#error(
       { text: name, offset },
       `An agent's name cannot begin with '-': '${name}'.`,
-      `Write ./${name} for a program in this folder, or '->' if the arrow was meant.`,
+      `Use ./${name} for a program in this folder, or '->' if you meant an arrow.`,
     )
   }
 
@@ -266,7 +266,7 @@ class Parser {
   }
 }
 
-function makeGroup(kind: Kind, items: readonly ChainItem[]): ChainItem {
+function makeGroup(kind: Kind, items: readonly ParsedItem[]): ParsedItem {
   if (kind === 'parallel') return { parallel: items }
   return kind === 'fallback' ? { fallback: items } : { sequence: items }
 }
@@ -298,9 +298,9 @@ function isSign(text: string): text is Sign {
 }
 
 function countProblem(word: string, count: string): string {
-  if (count === '') return `The count after the colon is missing in '${word}'.`
+  if (count === '') return `Missing count after the colon in '${word}'.`
   if (/^[-+]?\d+(\.\d+)?$/.test(count)) {
     return `The count '${count}' is not a whole number from 1 to ${MAX_ITERATIONS}.`
   }
-  return `The count '${count}' is not a number, and no agent is called '${word}'.`
+  return `The count '${count}' is not a number, and there is no agent named '${word}'.`
 }

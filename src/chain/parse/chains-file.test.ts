@@ -116,8 +116,32 @@ test.each([
     "steps[0].itterations is unknown, did you mean 'iterations'?",
   ],
   [
+    '"agent": "x", "isolation": ¶"vm"',
+    'steps[0].isolation is "vm", expected "shared" or "worktree"',
+  ],
+  ['"agent": "x", "merge": ¶"squash"', 'steps[0].merge is "squash", expected "rebase" or "merge"'],
+  ['"agent": "x", "setup": ¶" "', 'steps[0].setup is " ", expected a command that is not empty'],
+  [
+    '"agent": "x", "copy": ¶".env"',
+    'steps[0].copy is ".env", expected a list of paths inside the project',
+  ],
+  ...['../x', '/etc/passwd', 'a/../../x', '.', '', '.git/config', '~/x'].map(
+    (path): [string, string] => [
+      `"agent": "x", "copy": ["a", ¶"${path}"]`,
+      `steps[0].copy[1] is "${path}", expected a path inside the project such as ".env"`,
+    ],
+  ),
+  [
+    '"parallel": [{ "agent": "x", "onFail": ¶"continue" }]',
+    'steps[0].parallel[0].onFail is "continue", expected no value: set it for the parallel group, or put the item into a "sequence"',
+  ],
+  [
+    '"agent": "x", ¶"maxTurns": 3',
+    'steps[0].maxTurns is unknown here: it is a field of an agent: "agents": { "NAME": { "maxTurns": … } }',
+  ],
+  [
     '"agent": "x", ¶"zzz": 3',
-    'steps[0].zzz is unknown; known: agent, name, iterations, args, prompt, promptFile, verify, until, timeout, idleTimeout, maxCostUsd, maxTokens, maxDuration, retry, maxWait, stall, onFail, when, hooks, env, grace, rawPrompt, readLimit, readRoots',
+    'steps[0].zzz is unknown; known: agent, chain, copies, failFast, name, iterations, args, prompt, promptFile, verify, until, timeout, idleTimeout, maxCostUsd, maxTokens, maxDuration, retry, maxWait, stall, onFail, when, hooks, env, grace, rawPrompt, readLimit, readRoots, isolation, setup, copy, merge, sequence, parallel, fallback',
   ],
 ])('a step with %s is refused', (fields, problem) => {
   expectProblem(inStep(fields), `chains.build.${problem}`)
@@ -131,6 +155,9 @@ test.each([
   ['"readRoots": ["lib", ¶" "]', 'readRoots[1] is " ", expected a folder, e.g. "../shared"'],
   ['"maxTurns": ¶-1', 'maxTurns is -1, expected a positive integer'],
   ['¶"maxTurn": 5', "maxTurn is unknown, did you mean 'maxTurns'?"],
+  ['¶"prompt": "x"', "prompt is unknown, did you mean 'defaultPrompt'?"],
+  ['¶"promptFile": "x"', "promptFile is unknown, did you mean 'defaultPromptFile'?"],
+  ['¶"iterations": 3', 'iterations is unknown here: it is a field of a step'],
   ['"model": ¶5', 'model is 5, expected a model name'],
   [
     '"model": ¶"sonet"',
@@ -146,7 +173,10 @@ test.each([
 })
 
 test.each([
-  ['{ "agents": ¶[1], "chains": {} }', 'agents is a list, expected an object of agents by name'],
+  [
+    '{ "agents": ¶[1], "chains": {} }',
+    'agents is a list, expected an object that maps names to agents',
+  ],
   [
     '{ "agents": { "a": ¶true }, "chains": {} }',
     'agents.a is true, expected an object with the fields of an agent',
@@ -161,7 +191,7 @@ test.each([
   ],
   [
     '{ "chains": { "a": { "steps": [¶{}] } } }',
-    'chains.a.steps[0].agent is missing, expected a string',
+    'chains.a.steps[0].agent is missing, expected a string, or one of "agent", "chain", "sequence", "parallel" and "fallback"',
   ],
   ['{ "chains": { "a": ¶{} } }', 'chains.a.steps is missing, expected a list of steps'],
   ['{ "chains": { "0": ¶null } }', 'chains.0 is null, expected an object with "steps"'],
@@ -170,12 +200,20 @@ test.each([
     '{ "chains": { "a": { ¶"step": [], "steps": [{ "agent": "x" }] } } }',
     "chains.a.step is unknown, did you mean 'steps'?",
   ],
-  ['¶{}', 'chains is missing, expected an object of chains by name, {} if there are none'],
+  [
+    '{ "chains": { "a": { "steps": [{ "agent": "x" }], ¶"model": "opus" } } }',
+    'chains.a.model is unknown here: it is a field of an agent: "agents": { "NAME": { "model": … } }',
+  ],
+  [
+    '{ "chains": { "a": { "steps": [{ "agent": "x" }], ¶"args": [] } } }',
+    'chains.a.args is unknown here: it is a field of a step',
+  ],
+  ['¶{}', 'chains is missing, expected an object that maps names to chains, {} if there are none'],
   ['{ ¶"chain": {}, "chains": {} }', "chain is unknown, did you mean 'chains'?"],
   ['¶[]', 'the file is an empty list, expected an object with "chains"'],
   ['¶null', 'the file is null, expected an object with "chains"'],
   ['{ "chains": {}, ¶"chains": {} }', 'chains is defined twice'],
-  ['{ "chains": { ¶"__proto__": {} } }', 'chains.__proto__ cannot be a name'],
+  ['{ "chains": { ¶"__proto__": {} } }', 'chains.__proto__ is not a valid name'],
   ['{ "chains": { ¶"": { "steps": [] } } }', 'chains[""] has an empty name'],
   ['{ "chains": {}, "agents": { ¶" \\t": {} } }', 'agents[" \\t"] has an empty name'],
   [
@@ -297,11 +335,11 @@ test('a native agent accepts only the fields of its engine', () => {
   expect(problems(inAgent(`${own}, "tools": false, "maxOutputTokens": 9`))).toEqual([])
   expectProblem(
     inAgent('"engine": "native", "permissionMode": ¶"plan"'),
-    'agents.fk:a.permissionMode is "plan", expected nothing: the engine is native',
+    'agents.fk:a.permissionMode is "plan", expected no value: not supported with "engine": "native"',
   )
   expectProblem(
     inAgent('"baseUrl": ¶"http://h/v1"'),
-    'agents.fk:a.baseUrl is "http://h/v1", expected nothing: only with "engine": "native"',
+    'agents.fk:a.baseUrl is "http://h/v1", expected no value: only supported with "engine": "native"',
   )
   expectProblem(
     inAgent('"model": ¶"openai/tuned"'),
@@ -313,6 +351,6 @@ test('a native agent accepts only the fields of its engine', () => {
   )
   expectProblem(
     inAgent('"engine": "native", "apiKeyEnv": ¶"sk-ant-12-34"'),
-    'agents.fk:a.apiKeyEnv is "sk-ant-12-34", expected the name of a variable, never the key itself',
+    'agents.fk:a.apiKeyEnv is "sk-ant-12-34", expected the name of an environment variable, not the key itself',
   )
 })

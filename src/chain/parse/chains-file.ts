@@ -1,7 +1,12 @@
 import { UserError } from '../../base/errors.ts'
 import { parseJsonc } from '../../base/jsonc.ts'
 import { didYouMean } from '../../base/nearest.ts'
-import { makeChainSchema, makeChainsSchema, type ChainsConfig } from './chains-schema.ts'
+import {
+  AGENT_KEYS,
+  makeChainSchema,
+  makeChainsSchema,
+  type ChainsConfig,
+} from './chains-schema.ts'
 
 /** Parses chains.json: JSON with comments and trailing commas. `file` is its name in messages. */
 export function parseChainsFile(content: string, file: string): ChainsConfig {
@@ -15,7 +20,21 @@ export function parseChainsFile(content: string, file: string): ChainsConfig {
       key === 'model' && typeof value === 'string'
         ? didYouMean(value, ['sonnet', 'opus', 'haiku'])
         : '',
+    explainKey,
   })
+}
+
+const OF_STEPS = ['agent', 'iterations', 'args']
+
+/** Explains fields that are often written in the wrong place. */
+function explainKey(key: string, [top, , ...deeper]: readonly (string | number)[]) {
+  if (top === 'agents' && key === 'prompt') return ", did you mean 'defaultPrompt'?"
+  if (top === 'agents' && key === 'promptFile') return ", did you mean 'defaultPromptFile'?"
+  const isStep = top === 'chains' && deeper.length > 0
+  if (!isStep && OF_STEPS.includes(key)) return ' here: it is a field of a step'
+  if (top === 'chains' && AGENT_KEYS.includes(key))
+    return ` here: it is a field of an agent: "agents": { "NAME": { "${key}": … } }`
+  return undefined
 }
 
 /** All keys at any depth, with repetitions. */

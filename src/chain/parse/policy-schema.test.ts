@@ -70,8 +70,8 @@ describe('what is accepted', () => {
   })
 })
 
-const TIME = 'a time longer than zero such as "30m" or "1h30m"'
-const COST = 'an amount in US dollars, more than 0'
+const TIME = 'a duration greater than zero such as "30m" or "1h30m"'
+const COST = 'an amount in US dollars greater than 0'
 const WHOLE = 'a whole number, 0 or more'
 const NAME = 'a name that is not a number, without spaces around it or control characters'
 const VARIABLE = 'a name of letters, digits and _ that does not begin with a digit'
@@ -88,8 +88,8 @@ test.each([
   ['"idleTimeout": ¶"0s"', `idleTimeout is "0s", expected ${TIME}, or "off"`],
   ['"maxDuration": ¶"off"', `maxDuration is "off", expected ${TIME}`],
   ['"maxDuration": ¶"0m0s"', `maxDuration is "0m0s", expected ${TIME}`],
-  ['"maxDuration": ¶"9999d"', 'maxDuration is "9999d", expected a time of at most ten years'],
-  ['"maxWait": ¶"1 h"', 'maxWait is "1 h", expected a time such as "30m" or "1h30m"'],
+  ['"maxDuration": ¶"9999d"', 'maxDuration is "9999d", expected a duration of at most ten years'],
+  ['"maxWait": ¶"1 h"', 'maxWait is "1 h", expected a duration such as "30m" or "1h30m"'],
   ['"maxCostUsd": ¶0', `maxCostUsd is 0, expected ${COST}`],
   ['"maxCostUsd": ¶"5"', `maxCostUsd is "5", expected ${COST}`],
   ['"maxTokens": ¶0', 'maxTokens is 0, expected a positive integer'],
@@ -115,10 +115,10 @@ test.each([
     'hooks.afterRun is unknown; known: beforeStep, afterIteration, afterStep, onWait',
   ],
   ['"hooks": { "onWait": ¶1 }', 'hooks.onWait is 1, expected a command'],
-  ['"env": ¶[]', 'env is an empty list, expected an object of strings by name'],
+  ['"env": ¶[]', 'env is an empty list, expected an object that maps names to strings'],
   ['"env": { "A": ¶1 }', 'env.A is 1, expected a string'],
   ['"env": { "a-b": ¶"1" }', `env.a-b is "1", expected ${VARIABLE}`],
-  ['"grace": { "term": ¶"x" }', 'grace.term is "x", expected a time such as "30m" or "1h30m"'],
+  ['"grace": { "term": ¶"x" }', 'grace.term is "x", expected a duration such as "30m" or "1h30m"'],
   ['"name": ¶"12"', `name is "12", expected ${NAME}`],
   ['"name": ¶" a"', `name is " a", expected ${NAME}`],
   ['"name": ¶""', `name is "", expected ${NAME}`],
@@ -136,7 +136,7 @@ test('a duplicate step name is refused', () => {
   const steps = '[{ "agent": "x", "name": "a" }, { "agent": "x", "name": ¶"a" }]'
   expectProblem(
     `{ "chains": { "c": { "steps": ${steps} } } }`,
-    'chains.c.steps[1].name is "a", expected a name that no other step has',
+    'chains.c.steps[1].name is "a", expected a unique step name',
   )
 })
 

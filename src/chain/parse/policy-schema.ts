@@ -1,5 +1,6 @@
 import * as z from 'zod/mini'
 import { parseDuration } from '../../base/durations.ts'
+import { BRANCH_FIELDS } from './branch-schema.ts'
 import {
   agentName,
   count,
@@ -25,19 +26,19 @@ const timeField = (pattern: RegExp, error: string) =>
     z.string({ error }).check(
       z.regex(pattern, { error, abort: true }),
       z.refine((value) => value === 'off' || isReadable(value), {
-        error: 'a time of at most ten years',
+        error: 'a duration of at most ten years',
       }),
     ),
   )
 
 const time = timeField(
   new RegExp(`^(?=.*[1-9])${TIME}$`),
-  'a time longer than zero such as "30m" or "1h30m"',
+  'a duration greater than zero such as "30m" or "1h30m"',
 )
-const timeOrZero = timeField(new RegExp(`^${TIME}$`), 'a time such as "30m" or "1h30m"')
+const timeOrZero = timeField(new RegExp(`^${TIME}$`), 'a duration such as "30m" or "1h30m"')
 const timeOrOff = timeField(
   new RegExp(`^(off|(?=.*[1-9])${TIME})$`),
-  'a time longer than zero such as "30m" or "1h30m", or "off"',
+  'a duration greater than zero such as "30m" or "1h30m", or "off"',
 )
 
 function isReadable(value: string): boolean {
@@ -51,7 +52,7 @@ function isReadable(value: string): boolean {
 
 const atLeastZero = fieldsOf(whole('a whole number, 0 or more', 0))
 
-const AMOUNT_ERROR = 'an amount in US dollars, more than 0'
+const AMOUNT_ERROR = 'an amount in US dollars greater than 0'
 
 const retry = () =>
   z
@@ -59,7 +60,7 @@ const retry = () =>
       {
         for: timeOrZero('How long to retry in total. Default: 2h.'),
         attempts: atLeastZero('The number of attempts, instead of a time.'),
-        backoff: time('The first wait; each further one is twice as long. Default: 10s.'),
+        backoff: time('The first wait; each further wait is twice as long. Default: 10s.'),
         maxBackoff: time('The longest wait between two attempts. Default: 10m.'),
       },
       { error: 'an object such as { "for": "2h" } or { "attempts": 5 }' },
@@ -87,10 +88,10 @@ const onFail = () =>
   )
 
 const stepHooks = () => ({
-  beforeStep: commandField('Before a step; if it fails, so does the step.'),
+  beforeStep: commandField('Before a step; if it fails, the step fails.'),
   afterIteration: commandField('After each iteration.'),
   afterStep: commandField('After a step.'),
-  onWait: commandField('At the beginning of a wait.'),
+  onWait: commandField('When a wait begins.'),
 })
 
 const hooks = <Commands extends Readonly<Record<string, z.ZodMiniType>>>(commands: Commands) =>
@@ -106,7 +107,7 @@ const env = () =>
     error: ({ code }) =>
       code === 'invalid_key'
         ? 'a name of letters, digits and _ that does not begin with a digit'
-        : 'an object of strings by name',
+        : 'an object that maps names to strings',
   })
 
 const grace = () =>
@@ -144,31 +145,37 @@ export const POLICY_FIELDS = {
   idleTimeout: () => timeOrOff('Time limit without output. Default: 30m for direct agents.'),
   maxCostUsd: () =>
     field(
-      'What may be spent, in US dollars, as far as agents report it.',
+      'Cost limit in US dollars, as far as agents report their cost.',
       z.number({ error: AMOUNT_ERROR }).check(z.positive({ error: AMOUNT_ERROR })),
     ),
-  maxTokens: () => count('How many tokens may be used.'),
-  maxDuration: () => time('How long it may take, waits included.'),
-  retry: () => field('How long, or how often, a temporary failure is retried.', retry()),
+  maxTokens: () => count('Token limit.'),
+  maxDuration: () => time('Time limit, including waits.'),
+  retry: () => field('How long, or how many times, to retry after a temporary failure.', retry()),
   maxWait: () => timeOrZero('Longest wait for the reset of a quota. Default: 6h.'),
-  stall: () => atLeastZero('Iterations without progress after which the step stops; 0: never.'),
+  stall: () => atLeastZero('Stop the step after this many iterations without progress; 0: never.'),
   onFail: () => field('What happens if the step is not complete. Default: stop.', onFail()),
-  when: () => commandField('If it fails, the step, or the chain, is skipped.'),
+  when: () => commandField('Condition: if the command fails, the step or chain is skipped.'),
   hooks: () => hooks(stepHooks()),
   env: () => field('Variables to add to the environment.', env()),
-  grace: () => field('How long an agent may take to end.', grace()),
+  grace: () => field('How long an agent may take to exit.', grace()),
   rawPrompt: () => flag('True: the prompt is plain text, without commands.'),
-  readLimit: () => count('The largest file, in bytes, that /read reads. Default: 262144.'),
+  readLimit: () => count('Size limit for files that /read includes, in bytes. Default: 262144.'),
   readRoots: () =>
     field(
       'Folders outside the project from which /read may read.',
       z.array(folder(), { error: 'a list of folders' }),
     ),
+  ...BRANCH_FIELDS,
 }
 
 /** The policy fields of a chain. */
 export const CHAIN_POLICY_FIELDS = {
   ...POLICY_FIELDS,
+  maxParallel: () =>
+    field(
+      'How many agents may run at once, without sub-agents. Default: 4.',
+      whole('a whole number, 1 or more', 1),
+    ),
   hooks: () => hooks({ ...stepHooks(), afterRun: commandField('After the run.') }),
 }
 

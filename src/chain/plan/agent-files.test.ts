@@ -45,6 +45,7 @@ const FACTS: Facts = {
   mustAsk: false,
   isOwnProgram: () => false,
   isInRepository: () => false,
+  isBareRepository: () => false,
   hasVariable: () => false,
   fileExists: () => false,
   readPrompt: () => '',

@@ -108,7 +108,7 @@ export function readOwnArgs(
     else if (isTaskArgument(word)) task = word.slice(TASK.length + 1)
     else if (!isBundled || (word !== '--print' && word !== '-p')) rest.push(word)
   }
-  if (task?.trim() === '') throw new UserError('--task has no task id', 'Write: --task TASK-001')
+  if (task?.trim() === '') throw new UserError('--task needs a task id', 'Use: --task TASK-001')
   return { task, rest }
 }
 
@@ -117,6 +117,6 @@ export function taskPrompt(
   task: string | undefined,
   prompt: string | undefined,
 ): string | undefined {
-  const about = task === undefined ? undefined : `Work on the task ${task} and on no other.`
+  const about = task === undefined ? undefined : `Work only on task ${task}.`
   return [about, prompt].filter((part) => part !== undefined).join('\n\n') || undefined
 }

@@ -4,11 +4,11 @@ import { SCRIPTED_MODEL } from '../../base/scripted-model.ts'
 import { keyVariables, VARIABLES } from '../../engines/native/model-names.ts'
 import {
   findSpecs,
+  isUnfilled,
   REQUIREMENTS,
   requirementsMissing,
   specsMissing,
   specsUnfilled,
-  STARTER_SPECS,
   type SpecsFolder,
 } from '../builtins/specs.ts'
 import type { Phases } from '../parse/prompt/phases.ts'
@@ -45,9 +45,22 @@ function lookAtSpecs(wanted: SpecsFolder, { cwd }: Known, facts: Facts) {
   const fileExists = (path: string) => facts.fileExists(join(cwd, path))
   const folder = findSpecs(wanted, fileExists)
   const isFilled = REQUIREMENTS.map((file) => `${folder}/${file}`).some(
-    (path) => fileExists(path) && facts.readPrompt(path, cwd) !== STARTER_SPECS[path],
+    (path) => fileExists(path) && !isUnfilled(path, facts.readPrompt(path, cwd)),
   )
   return { folder, isFilled }
+}
+
+/** The key is not missing: `fake-model` has hidden it. */
+export const HIDDEN_KEY = {
+  message: '"limit" in the script simulates a subscription, which has no API key',
+  hint: 'Use "error" instead, which native agents wait for too: { "error": { "status": 429, "headers": { "retry-after": "20" } } }',
+}
+
+/** `fake-model` hides the user's own login and sets one only if the script has a "limit". */
+export function isKeyHidden(keys: readonly string[], facts: Pick<Facts, 'hasVariable'>): boolean {
+  const isSubscription =
+    facts.hasVariable(SCRIPTED_MODEL) && facts.hasVariable('CLAUDE_CODE_OAUTH_TOKEN')
+  return isSubscription && keys.includes('ANTHROPIC_API_KEY')
 }
 
 /** Refuses a missing API key before the run starts. */
@@ -59,13 +72,10 @@ export function checkKey(
   const names = keyVariables(agent)
   const isSet = (name: string) => Boolean(policy.env[name]?.trim()) || facts.hasVariable(name)
   if (names.length === 0 || names.some(isSet)) return
-  // `fake-model` hides the user's own login and sets one only if the script has a "limit".
-  const isSubscription =
-    facts.hasVariable(SCRIPTED_MODEL) && facts.hasVariable('CLAUDE_CODE_OAUTH_TOKEN')
-  if (isSubscription && names.includes('ANTHROPIC_API_KEY')) {
+  if (isKeyHidden(names, facts)) {
     throw new UserError(
-      `Agent '${agent.name}' needs an API key, and "limit" in the script simulates a subscription, which has no API key.`,
-      'Use "error" instead, which native agents wait for as well: { "error": { "status": 429, "headers": { "retry-after": "20" } } }',
+      `Agent '${agent.name}' needs an API key, and ${HIDDEN_KEY.message}.`,
+      HIDDEN_KEY.hint,
     )
   }
   const [first] = names

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { dropUndefined } from '../../base/drop-undefined.ts'
+import { dropUndefined } from '../../base/objects.ts'
 import { UserError, type Problem } from '../../base/errors.ts'
 import type { ClaudeAgent, DirectAgent, NativeAgent } from '../../engines/engine.ts'
 import { parseModel } from '../../engines/native/model-names.ts'
@@ -18,7 +18,7 @@ const DEFAULT_MAX_TURNS = 100
 
 /** The system prompt of a native agent that has none. */
 const PLAIN_PROMPT =
-  'You are a software engineer at work in the project in the working directory. Do what the prompt asks for, completely, and verify it.'
+  'You are a software engineer working on the project in the working directory. Do everything that the prompt asks for, and verify the result.'
 
 /** Tools run without permission checks in this mode, which is the default. */
 export const BYPASS = 'bypassPermissions'
@@ -128,7 +128,7 @@ function findClaude(name: string, facts: Facts): string {
     throw new UserError(`Agent '${name}' needs claude (${path}), which ${problem}.`, hint)
   }
   throw new UserError(
-    `Agent '${name}' needs Claude Code, and no program is called 'claude' on PATH.`,
+    `Agent '${name}' needs Claude Code, but there is no 'claude' on PATH.`,
     'Install it with npm install -g @anthropic-ai/claude-code, then log in: claude. See: forkhestra doctor',
   )
 }
@@ -137,7 +137,7 @@ function findClaude(name: string, facts: Facts): string {
 function checkPermissions(name: string, mode: string = BYPASS, { mustAsk }: Facts): void {
   if (!mustAsk || mode !== BYPASS) return
   throw new UserError(
-    `Agent '${name}' works without asking for permission, which claude refuses for root.`,
+    `Agent '${name}' skips permission prompts, which claude refuses to do as root.`,
     'Run it as another user, set IS_SANDBOX=1 in a disposable container, or give the agent a "permissionMode".',
   )
 }
@@ -159,7 +159,7 @@ export function makeNativeAgent(
   }
   if (provider === 'compatible' && baseUrl === undefined) {
     throw new UserError(
-      `Agent '${name}' has the model "${config.model}", but no "baseUrl".`,
+      `Agent '${name}' uses the model "${config.model}", but has no "baseUrl".`,
       'Add the address of the service, for example "baseUrl": "http://127.0.0.1:11434/v1".',
     )
   }

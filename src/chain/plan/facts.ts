@@ -42,6 +42,8 @@ export interface Facts {
   isOwnProgram(path: string): boolean
   /** Whether a folder is inside a git repository. */
   isInRepository(folder: string): boolean
+  /** Whether a folder is inside a git repository that has no working tree. */
+  isBareRepository(folder: string): boolean
   /** Whether a variable of the environment has a value. */
   hasVariable(name: string): boolean
   readonly readPrompt: ReadPrompt

@@ -8,7 +8,7 @@ const readFile = (path: string) => ({ path, ok: true as const, text: 'alpha', mt
 function launchOf(step: { agent: string; prompt?: string }, options = {}) {
   const { plan } = make({ chain: { steps: [step] }, agents: { direct: DIRECT } })
   const [node] = stepsOf(plan.root)
-  return makeLaunch(node!, builtInVariables('r1', node!, 1), () => '', options)
+  return makeLaunch(node!, builtInVariables(plan, node!, 1), () => '', options)
 }
 
 test('claude gets the files of /read before the prompt', () => {

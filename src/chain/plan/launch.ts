@@ -1,4 +1,4 @@
-import { dropUndefined } from '../../base/drop-undefined.ts'
+import { dropUndefined } from '../../base/objects.ts'
 import { claudeEngine } from '../../engines/claude/engine.ts'
 import type { FileRead, Launch, QueueServer, ResolvedAgent, Turn } from '../../engines/engine.ts'
 import { nativeEngine } from '../../engines/native/engine.ts'

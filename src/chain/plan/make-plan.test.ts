@@ -4,7 +4,7 @@ import type { Facts } from './facts.ts'
 import { makeLaunch } from './launch.ts'
 import { makePlan } from './make-plan.ts'
 import type { Request } from './request.ts'
-import { builtInVariables, stepsOf, type StepNode } from './plan.ts'
+import { builtInVariables, NO_STEPS, stepsOf, type StepNode } from './plan.ts'
 import { DEFAULT_POLICY } from './policy.ts'
 
 const FILES: Record<string, string> = { '/project/p.md': 'from a file', '/project/blank.md': '' }
@@ -12,11 +12,14 @@ const FILES: Record<string, string> = { '/project/p.md': 'from a file', '/projec
 const FACTS: Facts = {
   programAt: (path) => ({ kind: 'program', path }),
   programOnPath: (name) =>
-    ['a', 'b'].includes(name) ? { kind: 'program', path: `/bin/${name}` } : { kind: 'missing' },
+    ['a', 'b', 'npm'].includes(name)
+      ? { kind: 'program', path: `/bin/${name}` }
+      : { kind: 'missing' },
   searchPath: ['/bin'],
   mustAsk: false,
   isOwnProgram: () => false,
   isInRepository: () => false,
+  isBareRepository: () => false,
   hasVariable: () => false,
   fileExists: () => false,
   readPrompt(path, base) {
@@ -55,7 +58,12 @@ function refusal(request: Partial<Request>): UserError {
 }
 
 const argvOf = (step: StepNode, iteration: number, options = {}) =>
-  makeLaunch(step, builtInVariables('r1', step, iteration), FACTS.readPrompt, options).launch.argv
+  makeLaunch(
+    step,
+    builtInVariables({ run: 'r1', root: NO_STEPS }, step, iteration),
+    FACTS.readPrompt,
+    options,
+  ).launch.argv
 
 test('a plan is complete, plain and printable', () => {
   const chain = {
@@ -112,14 +120,14 @@ test('arguments for all agents come before those of the step and are not filled 
 })
 
 test('built-in variables are filled in every iteration and shown as written before', () => {
-  const prompt = '${RUN_ID}: step ${STEP}, ${ITERATION}/${MAX_ITERATIONS}'
+  const prompt = '${RUN_ID}: step ${STEP}, ${ITERATION}/${MAX_ITERATIONS}, copy ${COPY}/${COPIES}'
   const chain = {
     prompt,
     steps: [{ agent: 'b' }, { agent: 'a', iterations: 5, args: ['${STEP}'] }],
   }
   const [once, loop] = stepsFor({ chain })
-  expect(argvOf(once!, 1)).toEqual(['/bin/b', 'r1: step 1, 1/1'])
-  expect(argvOf(loop!, 4)).toEqual(['/bin/a', '2', 'r1: step 2, 4/5'])
+  expect(argvOf(once!, 1)).toEqual(['/bin/b', 'r1: step 1, 1/1, copy 1/1'])
+  expect(argvOf(loop!, 4)).toEqual(['/bin/a', '2', 'r1: step 2, 4/5, copy 1/1'])
   expect(argvOf(loop!, 1, { asWritten: true })).toEqual(['/bin/a', '${STEP}', prompt])
 })
 
@@ -180,15 +188,25 @@ test('a variable that nothing references is a warning', () => {
   ])
 })
 
+test.each(['test -n "${V}"', 'npm test -- $V'])(
+  'a variable that only a command references must be in the environment: %s',
+  (verify) => {
+    const chain = { steps: [{ agent: 'a', verify }] }
+    expect(make({ chain, variables: new Map([['V', '1']]) }).warnings).toEqual([
+      "Variable 'V' is not filled in inside commands: the shell takes it from the environment. Put V=… before forkhestra.",
+    ])
+  },
+)
+
 test('without variables of the command line only the built-in ones are filled in', () => {
   const chain = { prompt: 'P ${V} ${STEP}', steps: [{ agent: 'a', args: ['$${STEP} ${V}'] }] }
   const [step] = stepsFor({ chain, variables: 'built-in only' })
   expect(argvOf(step!, 1)).toEqual(['/bin/a', '$1 ${V}', 'P ${V} 1'])
 })
 
-test('an empty prompt of the command line is a warning', () => {
+test('an empty prompt on the command line is a warning', () => {
   expect(make({ cliPrompt: { prompt: ' ' } }).warnings).toEqual([
-    'The prompt of the command line is empty.',
+    'The prompt on the command line is empty.',
   ])
 })
 

@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
-import { dropUndefined } from '../../base/drop-undefined.ts'
+import { dropUndefined } from '../../base/objects.ts'
 import { parseDuration } from '../../base/durations.ts'
 import { UserError } from '../../base/errors.ts'
 import type { ResolvedAgent } from '../../engines/engine.ts'
-import type { ChainConfig, StepConfig } from '../parse/chains-schema.ts'
+import type { ItemConfig } from '../parse/chains-schema.ts'
 import type { ChainPolicyConfig, OnFailConfig, PolicyConfig } from '../parse/policy-schema.ts'
 import { describeTargets, findStep } from '../parse/step-targets.ts'
 import type { Plan, StepNode } from './plan.ts'
@@ -115,25 +115,28 @@ export function listOf(
   return typeof commands === 'string' ? [commands] : commands
 }
 
-interface OnFailLevels extends PolicyLevels {
-  readonly step: StepConfig
-  readonly chain: ChainConfig
-  /** The name of the chain, for messages. */
-  readonly name: string | undefined
+/** Where an `onFail` may lead: the items of its list, with the number of their first step. */
+export interface Targets {
+  readonly items: readonly ItemConfig[]
+  readonly numbers: readonly number[]
 }
 
-/** What happens if a step is not complete; `planRecovery` returns the number of a recovery agent. */
-export function makeOnFail(levels: OnFailLevels, planRecovery: (agent: string) => number): OnFail {
-  const config = chooseOnFail(levels)
+/** What happens if an item is not complete; `planRecovery` returns the number of a recovery agent. */
+export function makeOnFail(
+  config: OnFailConfig,
+  { items, numbers }: Targets,
+  place: { readonly owner: string; readonly chain: string | undefined },
+  planRecovery: (agent: string) => number,
+): OnFail {
   if (typeof config === 'string') return { kind: config }
   if ('run' in config) return { kind: 'run', step: planRecovery(config.run) }
-  const { chain, step, name } = levels
-  const target = findStep(config.goto, chain.steps)
-  if (target !== undefined) return { kind: 'goto', step: target, times: config.times ?? 1 }
-  const place = name === undefined ? 'the chain' : `chain '${name}'`
+  const target = findStep(config.goto, items)
+  if (target !== undefined)
+    return { kind: 'goto', step: numbers[target - 1]!, times: config.times ?? 1 }
+  const where = place.chain === undefined ? 'the chain' : `chain '${place.chain}'`
   throw new UserError(
-    `"onFail" of '${step.agent}' goes to step '${config.goto}', which does not exist in ${place}.`,
-    `Write ${describeTargets(chain.steps)}.`,
+    `"onFail" of ${place.owner} goes to step '${config.goto}', which does not exist in ${where}.`,
+    `Write ${describeTargets(items)}.`,
   )
 }
 

@@ -31,5 +31,5 @@ export function findNameClashes(prompts: readonly Prompt[]): string[][] {
 }
 
 function describeClash(name: string, place: string, before: string): string {
-  return `${place}  The task '${name}' is refused if the one from ${before} has not ended by then. Start that one first, for example with /run, or use another name here.`
+  return `${place}  The task '${name}' will be refused if the one from ${before} has not ended by then. Start that one first, for example with /run, or use another name here.`
 }

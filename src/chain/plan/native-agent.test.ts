@@ -57,7 +57,11 @@ describe('it is refused, with what to do,', () => {
     ],
     ['without its own key', native({ apiKeyEnv: 'MINE' }), 'MINE is not set'],
     ['with a model of an unknown provider', native({ model: 'llama-4' }), 'Unknown provider'],
-    ['with a service without an address', native({ model: 'compatible/x' }), 'but no "baseUrl"'],
+    [
+      'with a service without an address',
+      native({ model: 'compatible/x' }),
+      'but has no "baseUrl"',
+    ],
     ['with a pattern', native({ allowedTools: ['Bash(git *)'] }), "cannot enforce 'Bash(git *)'"],
     ['with an unknown tool', native({ allowedTools: ['raed'] }), "has no tool 'raed'"],
   ])('%s', (_, config, words) => {

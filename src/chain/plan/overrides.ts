@@ -1,8 +1,9 @@
-import { dropUndefined } from '../../base/drop-undefined.ts'
+import { dropUndefined } from '../../base/objects.ts'
 import type { ChainPolicyConfig } from '../parse/policy-schema.ts'
 import { changesCode } from './agent-role.ts'
+import { withMergeGates } from './branches.ts'
 import { limit, listOf, makeBudget, readLimit } from './make-policy.ts'
-import type { Node, Plan, StepNode } from './plan.ts'
+import { mapSteps, type Node, type Plan, type StepNode } from './plan.ts'
 import type { Budget } from './policy.ts'
 
 /** Options of the command line: limits for every step, gates for steps that change code, a budget for the run. */
@@ -13,6 +14,7 @@ export interface Overrides {
   readonly stall?: number
   readonly verify?: readonly string[]
   readonly until?: string
+  readonly maxParallel?: number
 }
 
 /** The fields of a chain that a resume may change. */
@@ -26,10 +28,11 @@ export type OverrideConfig = Pick<
   | 'stall'
   | 'verify'
   | 'until'
+  | 'maxParallel'
 >
 
 export function makeOverrides(config: OverrideConfig): Overrides {
-  const { timeout, idleTimeout, stall, verify, until } = config
+  const { timeout, idleTimeout, stall, verify, until, maxParallel } = config
   return dropUndefined({
     budget: makeBudget(config),
     timeoutMs: readLimit('timeout', timeout),
@@ -37,37 +40,41 @@ export function makeOverrides(config: OverrideConfig): Overrides {
     stall,
     verify: listOf(verify),
     until,
+    maxParallel,
   })
 }
 
 /** Applies the options of the command line. Recovery agents get the limits, but not the gates. */
 export function applyOverrides(plan: Plan, overrides: Overrides): Plan {
-  const { budget, verify: _, until: __, ...limits } = overrides
+  const { budget, maxParallel, ...ofSteps } = overrides
+  const { verify: _, until: __, ...limits } = ofSteps
   return {
     ...plan,
-    root: mapSteps(plan.root, (step) => withOverrides(step, overrides)),
+    root: withMergeGates(mapSteps(plan.root, (step) => withOverrides(step, ofSteps))),
     recoveries: plan.recoveries.map((step) => withOverrides(step, limits)),
     budget: { ...plan.budget, ...budget },
+    ...dropUndefined({ maxParallel }),
   }
 }
 
-/** Removes the budgets of steps that would prevent them from using the new budget of the run. */
+/** Removes the budgets of steps and groups that would prevent them from using the new budget of the run. */
 export function raiseBudgets(plan: Plan, budget: Budget): Plan {
-  const raise = (step: StepNode): StepNode => {
-    const left = Object.entries(step.policy.budget).filter(([kind]) => !(kind in budget))
-    return { ...step, policy: { ...step.policy, budget: Object.fromEntries(left) } }
+  const raise = <Of extends Node>(node: Of): Of => {
+    if (node.policy === undefined) return node
+    const left = Object.entries(node.policy.budget).filter(([kind]) => !(kind in budget))
+    return { ...node, policy: { ...node.policy, budget: Object.fromEntries(left) } }
   }
-  return { ...plan, root: mapSteps(plan.root, raise), recoveries: plan.recoveries.map(raise) }
+  const raiseAll = (node: Node): Node =>
+    raise(node.kind === 'step' ? node : { ...node, of: node.of.map(raiseAll) })
+  const of = plan.root.of.map(raiseAll)
+  return { ...plan, root: { ...plan.root, of }, recoveries: plan.recoveries.map(raise) }
 }
 
-function mapSteps<Of extends Node>(node: Of, change: (step: StepNode) => StepNode): Of
-function mapSteps(node: Node, change: (step: StepNode) => StepNode): Node {
-  if (node.kind === 'step') return change(node)
-  return { ...node, of: node.of.map((part) => mapSteps(part, change)) }
-}
-
-function withOverrides(step: StepNode, overrides: Overrides): StepNode {
-  const { budget: _, timeoutMs, idleMs, verify, until, ...rest } = overrides
+function withOverrides(
+  step: StepNode,
+  overrides: Omit<Overrides, 'budget' | 'maxParallel'>,
+): StepNode {
+  const { timeoutMs, idleMs, verify, until, ...rest } = overrides
   const { timeoutMs: oldTimeoutMs, idleMs: oldIdleMs, ...policy } = step.policy
   return {
     ...step,

@@ -1,5 +1,7 @@
 import * as z from 'zod/mini'
-import { stepsOf, type Plan } from './plan.ts'
+import { isInside } from '../parse/branch-schema.ts'
+import { MAX_COPIES, MIN_COPIES } from '../parse/chain-text.ts'
+import { groupsOf, stepsOf, type Plan } from './plan.ts'
 
 // A plan in a record, which another program may have changed. Only fields that would break the run are
 // checked, so that plans of other versions stay readable.
@@ -66,6 +68,19 @@ const policy = z.looseObject({
   grace: z.looseObject({ markerMs: count, termMs: count }),
 })
 
+const copies = some(z.int().check(z.minimum(MIN_COPIES), z.maximum(MAX_COPIES)))
+
+const branch = some(
+  z.looseObject({
+    isolation: z.enum(['shared', 'worktree']),
+    setup: some(text),
+    copy: some(z.array(text.check(z.refine(isInside)))),
+    merge: z.enum(['rebase', 'merge']),
+    verify: texts,
+    failFast: some(z.boolean()),
+  }),
+)
+
 const prompt = z.looseObject({
   level: text,
   text: some(template),
@@ -81,6 +96,8 @@ const step = z.looseObject({
   agent,
   cwd: text,
   loop: some(z.int().check(z.positive())),
+  copies,
+  branch,
   args: z.array(template),
   prompt: z.array(
     prompt.check(z.refine((each) => each.text !== undefined || each.file !== undefined)),
@@ -89,23 +106,30 @@ const step = z.looseObject({
   policy,
 })
 
-const sequence = z.looseObject({
-  kind: z.literal('sequence'),
+const group = z.looseObject({
+  kind: z.enum(['sequence', 'parallel', 'fallback']),
   id: text,
   get of() {
-    return z.array(z.discriminatedUnion('kind', [step, sequence]))
+    return z.array(z.discriminatedUnion('kind', [step, group]))
   },
+  rounds: some(z.int().check(z.positive())),
+  copies,
+  branch,
+  policy: some(
+    z.looseObject({ when: some(text), onFail, hooks: named, budget, failFast: some(z.boolean()) }),
+  ),
 })
 
 const plan = z.looseObject({
   run: text,
   cwd: text,
   chain: some(text),
-  root: sequence,
+  root: group,
   recoveries: z.array(step),
   budget,
   when: some(text),
   hooks: named,
+  maxParallel: some(z.int().check(z.positive())),
   queueLimits: some(z.record(text, count)),
   configuration: some(z.looseObject({ file: text, hash: text, text: some(text) })),
 })
@@ -125,6 +149,8 @@ export function parsePlan(value: unknown): Parsed {
 /** Checks the numbers of steps: a run that cannot find a step would never end. */
 function withNumbers(read: Plan): Parsed {
   const steps = [...stepsOf(read.root), ...read.recoveries]
+  const empty = groupsOf(read.root).find(({ of }) => of.length === 0)
+  if (empty !== undefined) return { wrong: `group ${empty.id}` }
   const isKnown = (number: number) => steps[number - 1]?.number === number
   for (const [index, { id, number, policy: own }] of steps.entries()) {
     if (number !== index + 1) return { wrong: `the number of step ${id}` }

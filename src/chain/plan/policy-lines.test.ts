@@ -53,7 +53,7 @@ const LIMITS: [PolicyConfig, string, string][] = [
   [{ idleTimeout: '1d1ms' }, '24 h 1 ms of silence', 'silence limit: 24 h 1 ms'],
   [
     { maxCostUsd: 5, maxDuration: '1h30m' },
-    '$5.00, 1 h 30 min in all',
+    '$5.00, 1 h 30 min in total',
     'budget: $5.00, 1 h 30 min',
   ],
   [
@@ -69,7 +69,7 @@ const LIMITS: [PolicyConfig, string, string][] = [
     '3 attempts',
     'retry: 3 attempts, after 1 s up to 10 min',
   ],
-  [{ maxWait: '0s' }, 'waits up to 0 s', 'longest wait: 0 s'],
+  [{ maxWait: '0s' }, 'does not wait for usage limits', 'longest wait: 0 s'],
   [{ stall: 1 }, '1 iteration without progress', 'stall: after 1 iteration without progress'],
 ]
 

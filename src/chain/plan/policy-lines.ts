@@ -1,10 +1,10 @@
-import { formatMoney } from '../../base/amounts.ts'
+import { counted, formatMoney } from '../../base/amounts.ts'
 import { unreachable } from '../../base/errors.ts'
 import { changesCode } from './agent-role.ts'
 import { defaultPolicy } from './make-policy.ts'
 import type { Overrides } from './overrides.ts'
 import { stepsOf, type Plan, type StepNode } from './plan.ts'
-import type { Budget, Hooks, OnFail, Policy, Retry } from './policy.ts'
+import type { Budget, GroupPolicy, Hooks, OnFail, Policy, Retry } from './policy.ts'
 
 /** A setting of a plan for people, such as `budget` and `$5.00, 2 h`. */
 export interface PolicyLine {
@@ -18,9 +18,27 @@ const line = (label: string, words: string | undefined): PolicyLine[] =>
 const show = <Value>(value: Value | undefined, render: (value: Value) => string): string[] =>
   value === undefined ? [] : [render(value)]
 
-/** The settings of the chain as a whole. */
-export function chainLines({ when, budget, hooks }: Plan): PolicyLine[] {
-  return [...line('when', when), ...budgetLines(budget), ...hookLines(hooks)]
+/** The settings of a chain as a whole. */
+export function chainLines(plan: Plan): PolicyLine[] {
+  const { when, budget, hooks, maxParallel } = plan
+  const most = show(maxParallel, (count) => `at most ${counted(count, 'agent')} at once`)
+  return [
+    ...line('when', when),
+    ...budgetLines(budget),
+    ...line('parallel', most[0]),
+    ...hookLines(hooks),
+  ]
+}
+
+/** The settings of a group as a whole. */
+export function groupLines({ when, budget, hooks, onFail }: GroupPolicy, plan: Plan): PolicyLine[] {
+  const failure = onFail.kind === 'stop' ? undefined : describeOnFail(onFail, plan)
+  return [
+    ...line('when', when),
+    ...budgetLines(budget),
+    ...line('on failure', failure),
+    ...hookLines(hooks),
+  ]
 }
 
 /**
@@ -83,9 +101,9 @@ function allLimits(policy: Policy, isLoop: boolean): string {
     ...show(timeoutMs, (ms) => `${exactTime(ms)}${isLoop ? ' per iteration' : ''}`),
     ...show(idleMs, (ms) => `${exactTime(ms)} of silence`),
     ...(isLoop && stall > 0 ? [`${iterations(stall)} without progress`] : []),
-    ...budgetParts(budget, ' in all'),
+    ...budgetParts(budget, ' in total'),
     describeTries(retry)?.replace(/^for/, 'retries for') ?? 'no retries',
-    `waits up to ${exactTime(maxWaitMs)}`,
+    maxWaitMs === 0 ? 'does not wait for usage limits' : `waits up to ${exactTime(maxWaitMs)}`,
   ].join(', ')
 }
 

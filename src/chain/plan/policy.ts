@@ -14,12 +14,23 @@ export interface Policy {
   readonly retry: Retry
   /** Longest wait for the reset of a quota. */
   readonly maxWaitMs: number
-  /** Iterations without progress after which the step stops; 0: never. */
+  /** Stop the step after this many iterations without progress; 0: never. */
   readonly stall: number
   readonly onFail: OnFail
   readonly hooks: Hooks
   readonly env: Readonly<Record<string, string>>
   readonly grace: Grace
+}
+
+/** What a group does besides its items. */
+export interface GroupPolicy {
+  /** If this command fails, the group is skipped. */
+  readonly when?: string
+  readonly onFail: OnFail
+  readonly hooks: Hooks
+  readonly budget: Budget
+  /** Whether the other items of a parallel group are cancelled if one does not complete. */
+  readonly failFast?: boolean
 }
 
 /** What may be spent; an absent field means no limit. */

@@ -3,7 +3,7 @@ import { UserError } from '../../base/errors.ts'
 import { renderTemplate } from '../parse/template.ts'
 import type { PromptCandidate } from '../prompts/choose.ts'
 import type { Facts } from './facts.ts'
-import { builtInVariables } from './plan.ts'
+import { builtInVariables, NO_STEPS } from './plan.ts'
 import { promptCandidates } from './prompt-candidates.ts'
 import type { InlineOrFile } from './request.ts'
 import { Variables } from './variables.ts'
@@ -23,6 +23,7 @@ const FACTS: Facts = {
   mustAsk: false,
   isOwnProgram: () => false,
   isInRepository: () => false,
+  isBareRepository: () => false,
   hasVariable: () => false,
   fileExists: () => true,
   readPrompt(path, base) {
@@ -56,14 +57,14 @@ function plan({ cli = {}, step = {}, chain = {}, agent = {} }: Levels, given = {
       cliPrompt: cli,
     },
     steps[0]!,
-    builtInVariables('r1', { number: 2, loop: 3 }, 1),
+    builtInVariables({ run: 'r1', root: NO_STEPS }, { number: 2, loop: 3 }, 1),
     variables,
     FACTS,
   )
   const missing = variables.problems.map(({ message }) =>
     message.slice(0, -'but not provided'.length),
   )
-  return { found: candidates.map(render), missing, warnings: variables.warnings }
+  return { found: candidates.map(render), missing, warnings: variables.warnings() }
 }
 
 function render(candidate: PromptCandidate): string {

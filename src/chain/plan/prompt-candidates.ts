@@ -1,3 +1,4 @@
+import { own } from '../../base/objects.ts'
 import type { StepConfig } from '../parse/chains-schema.ts'
 import { fillTemplate, renderTemplate } from '../parse/template.ts'
 import { isBlank, type PromptCandidate, type PromptLevel, type Values } from '../prompts/choose.ts'
@@ -59,7 +60,7 @@ interface Source {
 
 function sourcesOf(levels: Levels, { agent, prompt, promptFile }: StepConfig): Source[] {
   const { agents, name, cliPrompt, chain, cwd, base, agentBase } = levels
-  const config = Object.hasOwn(agents, agent) ? agents[agent] : undefined
+  const config = own(agents, agent)
   const owner = `'${agent}'`
   const chainName = name === undefined ? 'the chain' : `chain '${name}'`
   return [

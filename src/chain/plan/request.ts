@@ -1,4 +1,5 @@
 import type { ChainConfig } from '../parse/chains-schema.ts'
+import type { BranchConfig } from './branches.ts'
 import type { Overrides } from './overrides.ts'
 import type { Plan } from './plan.ts'
 import type { Grace } from './policy.ts'
@@ -26,6 +27,11 @@ export interface Request extends Known {
   readonly rawPrompt?: boolean
   /** From the command line; they override the configuration. */
   readonly overrides?: Overrides
+  /** Settings for branches from the command line; they override the configuration. */
+  readonly branching?: Pick<BranchConfig, 'setup' | 'copy'> & {
+    /** Whether the chain as a whole is a branch with a worktree. */
+    readonly isWhole?: boolean
+  }
   /** The configuration file that was read. */
   readonly configuration?: Plan['configuration']
   readonly queueLimits?: Plan['queueLimits']

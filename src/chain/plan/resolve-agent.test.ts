@@ -37,6 +37,7 @@ const FACTS: Facts = {
   mustAsk: false,
   isOwnProgram: () => false,
   isInRepository: () => false,
+  isBareRepository: () => false,
   hasVariable: () => false,
   fileExists: (path) => path === '/project/system.md',
   readPrompt: () => '{}',
@@ -87,15 +88,15 @@ describe('an agent that is not found', () => {
     const { message, hint } = refusal(() => resolve('wroker', { worker: {} }))
     expect(message).toBe("Agent not found: wroker, did you mean 'worker'?")
     expect(hint).toBe(
-      `No program is called 'wroker' on PATH, and neither the configuration nor .claude/agents has such an agent.
-Install it, or write its path, for example ./wroker`,
+      `There is no program named 'wroker' on PATH, and no such agent in the configuration or in .claude/agents.
+Install it, or give its path, for example ./wroker`,
     )
   })
 
   test.each([
-    ['build', 'There is a chain of that name: forkhestra --chain build'],
+    ['build', 'There is a chain with that name: forkhestra --chain build'],
     ['wroker:3', 'For a loop write "agent": "wroker", "iterations": 3'],
-    ['wroker --fast', 'Put arguments into "args", not into the name.'],
+    ['wroker --fast', 'Put arguments in "args", not in the name.'],
   ])('%j gets a hint about what was meant', (name, hint) => {
     expect(refusal(() => resolve(name)).hint).toEndWith(`\n${hint}`)
   })
@@ -165,7 +166,7 @@ test('a built-in agent wins over a program, and a configuration overrides its fi
 test('a missing claude, or root without a sandbox, is refused before the run', () => {
   const facts = { ...FACTS, programOnPath: () => ({ kind: 'missing' as const }) }
   const missing = refusal(() => resolve('planner', {}, facts))
-  expect(missing.message).toContain("no program is called 'claude'")
+  expect(missing.message).toContain("there is no 'claude'")
   expect(missing.hint).toContain('forkhestra doctor')
   const root = { ...FACTS, mustAsk: true }
   expect(refusal(() => resolve('planner', {}, root)).hint).toContain('IS_SANDBOX=1')
@@ -201,16 +202,20 @@ test.each([
 ])('an agent with %j is refused because of its file', (config, field, path) => {
   const { message, hint } = refusal(() => resolve('fk:planner', { 'fk:planner': config }))
   expect(message).toBe(`Agent 'fk:planner' references ${field} '${path}' which does not exist`)
-  expect(hint).toEndWith('It was looked for in /project.')
+  expect(hint).toEndWith('Looked in: /project')
+})
+
+test('a prompt in the place of its file is recognised', () => {
+  const config = { systemPrompt: 'You are a poet.' }
+  const { hint } = refusal(() => resolve('poet', { poet: config }))
+  expect(hint).toBe('For a prompt as text use "systemPromptText".\nLooked in: /project')
 })
 
 test('the files of an agent are relative to the configuration of agents', () => {
   const known = { ...KNOWN, agents: { worker: { settings: 's.json' } }, agentBase: '/user' }
   const facts = { ...FACTS, fileExists: (path: string) => path === '/user/s.json' }
   expect(resolveAgent('worker', known, facts)).toMatchObject({ program: '/usr/bin/worker' })
-  expect(refusal(() => resolveAgent('worker', known, FACTS)).hint).toBe(
-    'It was looked for in /user.',
-  )
+  expect(refusal(() => resolveAgent('worker', known, FACTS)).hint).toBe('Looked in: /user')
 })
 
 test.each([

@@ -1,5 +1,5 @@
-import { resolve } from 'node:path'
-import { dropUndefined } from '../../base/drop-undefined.ts'
+import { isAbsolute, relative, resolve } from 'node:path'
+import { dropUndefined, own } from '../../base/objects.ts'
 import { UserError, type Problem } from '../../base/errors.ts'
 import { parseJson } from '../../base/json.ts'
 import { didYouMean, nearest } from '../../base/nearest.ts'
@@ -24,6 +24,8 @@ export interface Known extends Surroundings {
   readonly agents: Agents
   /** The base of relative paths in the chain. */
   readonly base: string
+  /** The folder in which a typed chain was typed; messages name paths as they have to be typed there. */
+  readonly here?: string
   /** Whether the chain is built in: it uses built-in agents only. */
   readonly isBuiltInChain?: boolean
   /** For a hint if the name is that of a chain. */
@@ -65,8 +67,8 @@ export function resolveAgent(name: string, known: Known, facts: Facts): Resolved
     throw new UserError(`Agent '${name}' (${fact.path}) ${fact.problem}.`, fact.hint)
   if (name.includes('/')) {
     throw new UserError(
-      `Agent not found: ${name}${nearPath(name, base, facts)}`,
-      `There is no such file in ${base}.`,
+      `Agent not found: ${typed(name, known)}${nearPath(name, known, facts)}`,
+      `There is no such file in ${known.here ?? base}.`,
     )
   }
   const userFile = findFile(name, facts.userAgentFiles())
@@ -74,15 +76,24 @@ export function resolveAgent(name: string, known: Known, facts: Facts): Resolved
   throw nameNotFound(name, known, facts)
 }
 
+/** The name of an agent as it has to be typed: a path is relative to the current folder. */
+function typed(name: string, { here, base }: Known): string {
+  if (here === undefined || here === base || !name.includes('/') || isAbsolute(name)) return name
+  const path = relative(here, resolve(base, name))
+  return path.startsWith('../') ? path : `./${path}`
+}
+
 /** `, did you mean './builder'?`: a program in the same folder. */
-function nearPath(name: string, base: string, facts: Facts): string {
+function nearPath(name: string, known: Known, facts: Facts): string {
+  const { base } = known
   const at = name.lastIndexOf('/') + 1
   const folder = resolve(base, name.slice(0, at))
   const programs = facts
     .namesIn(folder)
     .filter((each) => facts.programAt(resolve(folder, each)).kind === 'program')
   const near = nearest(name.slice(at), programs)
-  return near === undefined ? '' : `, did you mean '${name.slice(0, at)}${near}'?`
+  if (near === undefined) return ''
+  return `, did you mean '${typed(`${name.slice(0, at)}${near}`, known)}'?`
 }
 
 /** The agent file of the project with this name. */
@@ -109,11 +120,6 @@ export function isBuiltIn(name: string, known: Known, facts: Facts): boolean {
   if (findBuiltIn(name) === undefined) return false
   if (isDirectSpawnAgent(own(known.agents, name) ?? {})) return false
   return projectFile(name, known, facts) === undefined
-}
-
-/** The value of an own key: names such as `constructor` are names like any other. */
-function own<Value>(values: Readonly<Record<string, Value>>, name: string): Value | undefined {
-  return Object.hasOwn(values, name) ? values[name] : undefined
 }
 
 /** The configuration of an agent; a bundled one has two names. */
@@ -165,8 +171,13 @@ export function missingAgentFiles(
     if (facts.fileExists(resolve(base, path)))
       return field === 'systemPrompt' ? [] : checkJson(path)
     const message = `Agent '${name}' references ${field} '${path}' which does not exist`
-    const advice = field === 'systemPrompt' ? promptAdvice(name, resolve(base, path), cwd) : ''
-    return [{ message, hint: `${advice}It was looked for in ${base}.` }]
+    const advice =
+      field !== 'systemPrompt'
+        ? ''
+        : /\s/.test(path)
+          ? 'For a prompt as text use "systemPromptText".\n'
+          : promptAdvice(name, resolve(base, path), cwd)
+    return [{ message, hint: `${advice}Looked in: ${base}` }]
   })
 
   /** `claude` ignores an invalid file silently, or refuses it in every iteration. */
@@ -187,7 +198,7 @@ function promptAdvice(name: string, path: string, cwd: string): string {
     return `To write the built-in prompt there: ${eject}\n`
   const builtIn = findBuiltIn(name)
   if (builtIn === undefined) return ''
-  return `Without "systemPrompt" the agent has its built-in prompt; ${eject} writes that to ${builtIn.override}.\n`
+  return `Without "systemPrompt" the agent uses its built-in prompt; ${eject} writes it to ${builtIn.override}.\n`
 }
 
 function nameNotFound(name: string, known: Known, facts: Facts): UserError {
@@ -197,12 +208,19 @@ function nameNotFound(name: string, known: Known, facts: Facts): UserError {
   const names = [...Object.keys(agents), ...files.agents.keys(), ...Object.keys(BUILT_IN_AGENTS)]
   const almost = files.problems.find((problem) => problem.name === name)
   const command = commands?.guess(name)
-  const near = didYouMean(name, names) || didYouMean(name, commands?.names ?? [], 'the command ')
+  const similar = nearest(
+    name,
+    names.filter((each) => each !== name),
+  )
+  const near =
+    similar === undefined
+      ? didYouMean(name, commands?.names ?? [], 'the command ')
+      : `, did you mean '${typed(similar, known)}'?`
   if (Object.hasOwn(agents, name)) {
     return new UserError(
-      `Agent '${name}' of the configuration has no system prompt, and no program on PATH is called '${name}'.`,
+      `Agent '${name}' in the configuration has no system prompt, and there is no program named '${name}' on PATH.`,
       [
-        `Give it "systemPromptText" or "systemPrompt" to make it an agent of claude, or install the program.`,
+        `Give it "systemPromptText" or "systemPrompt" to make it a claude agent, or install the program.`,
         ...emptyPath,
       ].join('\n'),
     )
@@ -210,7 +228,7 @@ function nameNotFound(name: string, known: Known, facts: Facts): UserError {
   return new UserError(
     `Agent not found: ${name}${command === undefined ? near : `, did you mean '${command}'?`}`,
     [
-      `No program is called '${name}' on PATH, and neither the configuration nor .claude/agents has such an agent.`,
+      `There is no program named '${name}' on PATH, and no such agent in the configuration or in .claude/agents.`,
       ...(almost === undefined ? [] : [almost.message, almost.hint ?? '']),
       ...(command === undefined ? [guess(name, chainNames)] : []),
       ...emptyPath,
@@ -220,9 +238,10 @@ function nameNotFound(name: string, known: Known, facts: Facts): UserError {
 
 /** A hint about what was probably meant. */
 function guess(name: string, chainNames: readonly string[]): string {
-  if (chainNames.includes(name)) return `There is a chain of that name: forkhestra --chain ${name}`
+  if (chainNames.includes(name))
+    return `There is a chain with that name: forkhestra --chain ${name}`
   const loop = /^(.+):(\d+)$/.exec(name)
   if (loop !== null) return `For a loop write "agent": "${loop[1]}", "iterations": ${loop[2]}`
-  if (/\s/.test(name)) return 'Put arguments into "args", not into the name.'
-  return `Install it, or write its path, for example ./${name}`
+  if (/\s/.test(name)) return 'Put arguments in "args", not in the name.'
+  return `Install it, or give its path, for example ./${name}`
 }

@@ -12,21 +12,29 @@ import type { TaskCounts, Tasks } from './tasks.ts'
 export interface TaskVerdict {
   readonly reason: 'until' | 'blocked'
   readonly detail: string
-  /** Whether there is no task at all. */
-  readonly isEmpty?: true
-  /** Whether others hold tasks. */
-  readonly isHeld?: true
+  /** `tasks_held`: others hold the tasks that are left. */
+  readonly cause?: 'no_tasks' | 'tasks_held' | LeftCause | undefined
 }
+
+/** What needs attention most if tasks are left but none is ready. */
+type LeftCause =
+  'tasks_missing' | 'tasks_archived' | 'tasks_unclaimed' | 'tasks_unreadable' | 'tasks_left'
 
 /** The end if all tasks are done, or none can be started; undefined if work is left or there are none. */
 export function endOfTasks(counts: TaskCounts): TaskVerdict | undefined {
   const { ready, held, total } = counts
-  if (ready > 0 || isEmpty(counts)) return undefined
-  const left = describeLeft(counts)
-  if (left !== undefined) return { reason: 'blocked', detail: left }
+  if (ready > 0 || isEmpty(counts) || isInBranches(counts)) return undefined
+  const left = findLeft(counts)
+  if (left !== undefined) return { reason: 'blocked', ...left }
   const done = total === 1 ? 'the only task is Done' : `all ${total} tasks are Done`
   if (held === 0) return { reason: 'until', detail: done }
-  return { reason: 'until', detail: `no task is ready, ${describeHeld(held)}`, isHeld: true }
+  const detail = `no task is ready, ${describeHeld(held)}`
+  return { reason: 'until', detail, cause: 'tasks_held' }
+}
+
+/** Whether only other branches of the run have work now; more may follow from it. */
+export function isInBranches({ ready, inBranches = 0 }: TaskCounts): boolean {
+  return ready === 0 && inBranches > 0
 }
 
 /** Whether there are no tasks, and were none. */
@@ -40,9 +48,9 @@ export function describeReady(ready: number): string {
 }
 
 /** Why the work is not done although no task is ready. */
-function describeLeft(counts: TaskCounts): string | undefined {
+function findLeft(counts: TaskCounts): Pick<TaskVerdict, 'detail' | 'cause'> | undefined {
   const { blocked, waiting, stuck, held, broken, gone, archivedUnfinished, problem } = counts
-  if (problem !== undefined) return problem
+  if (problem !== undefined) return { detail: problem }
   // Held tasks are for others to finish; tasks that wait for them are still ours.
   if (blocked + waiting + stuck + broken + gone + archivedUnfinished.length === 0) return undefined
   const words = [
@@ -56,7 +64,14 @@ function describeLeft(counts: TaskCounts): string | undefined {
       : [`${archivedUnfinished.length} archived, not Done (${describeList(archivedUnfinished)})`]),
     ...(gone === 0 ? [] : [`${gone} with a missing file`]),
   ]
-  return `tasks left: ${words.join(', ')}`
+  return { detail: `tasks left: ${words.join(', ')}`, cause: causeOfLeft(counts) }
+}
+
+function causeOfLeft({ gone, archivedUnfinished, stuck, broken }: TaskCounts): LeftCause {
+  if (gone > 0) return 'tasks_missing'
+  if (archivedUnfinished.length > 0) return 'tasks_archived'
+  if (stuck > 0) return 'tasks_unclaimed'
+  return broken > 0 ? 'tasks_unreadable' : 'tasks_left'
 }
 
 const NAMED_AT_MOST = 5
@@ -70,8 +85,8 @@ function describeHeld(held: number): string {
   return `${held} in progress elsewhere`
 }
 
-/** Whether only the tasks define the work; a prompt of the command line is work as well. */
-function isTaskDriven({ agent, prompt }: StepNode): boolean {
+/** Whether only the tasks define the work; a prompt on the command line is work as well. */
+export function isTaskDriven({ agent, prompt }: StepNode): boolean {
   return agent.finishesTasks === true && !prompt.some(({ level }) => level === 'command line')
 }
 
@@ -83,7 +98,7 @@ export async function nothingToBuild(
   if (!isTaskDriven(step) && !picksTask(step)) return undefined
   const known = await counts()
   if (!isEmpty(known)) return endOfTasks(known)
-  return { reason: 'blocked', detail: 'there are no tasks', isEmpty: true }
+  return { reason: 'blocked', detail: 'there are no tasks', cause: 'no_tasks' }
 }
 
 /** Whether a worker picks a ready task itself. */
@@ -103,15 +118,23 @@ export async function checkTasks(
   if (mayCreateTasks(first, plan) || !isEmpty(await tasks.count())) return
   const { name } = first.agent
   const planning = name.startsWith('fk:')
-    ? 'Plan them from ralph/PLAN.md and build them: forkhestra --chain ralph'
+    ? 'Plan them from the specs in ralph/ and build them: forkhestra --chain ralph'
     : 'Plan them from specs (templates: forkhestra init) and build them: forkhestra --chain build-all'
   const message = `'${name}' builds from forge-tasks, and there are no tasks in ${tasks.folder()}`
   const hint = [
     planning,
     'Or create them yourself: forge-tasks create "Title" --ac "What can be checked"',
-    'For work without tasks pass a prompt with -p, or set "tasks": false for the agent.',
+    withoutTasks(first),
   ].join('\n')
   throw new PlanError([{ message, hint }], warnings)
+}
+
+function withoutTasks({ agent }: StepNode): string {
+  const { name } = agent
+  // As a program of its own, it has another -p.
+  return agent.engine !== 'binary' && agent.isBundled === true
+    ? `For work without tasks pass a prompt: forkhestra ${name} -p "Fix the tests", or: ${name} "Fix the tests"`
+    : 'For work without tasks pass a prompt with -p, or set "tasks": false for the agent.'
 }
 
 /** Refuses a worker whose task does not exist and cannot be created before it starts. */
@@ -121,7 +144,7 @@ async function checkNamedTask(
   tasks: Tasks,
   warnings: readonly string[],
 ): Promise<void> {
-  const word = workerTask(first, builtInVariables(plan.run, first, 1))
+  const word = workerTask(first, builtInVariables(plan, first, 1))
   if (word === undefined || mayCreateTasks(first, plan)) return
   try {
     await tasks.find(word)
@@ -155,5 +178,6 @@ export async function taskLines(step: StepNode, plan: Plan, tasks: Tasks): Promi
   }
   const { ready } = await tasks.count()
   const now = ready === 1 ? '1 is now' : `${ready === 0 ? 'none' : ready} are now`
-  return [{ label: 'tasks', words: `the marker counts once no task is ready (${now})` }]
+  const what = step.loop === undefined ? 'the step is complete' : 'the marker counts'
+  return [{ label: 'tasks', words: `${what} once no task is ready (${now})` }]
 }

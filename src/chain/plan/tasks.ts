@@ -1,11 +1,15 @@
 /** What a run needs from the task database. */
 export interface Tasks {
-  /** Releases the tasks that an iteration did not finish; returns the ids of the tasks it held. */
-  endIteration(step: number, iteration: number, outcome: string): Promise<string[]>
+  /** Releases the tasks that an iteration of a step, or of a place in a group, did not finish; returns the ids of the tasks it held. */
+  endIteration(step: string, iteration: number, outcome: string): Promise<string[]>
   /** Hash of the tasks without their holders; empty if there are none. */
   fingerprint(): Promise<string>
   /** The folder of the task files, even if it does not exist yet. */
   folder(): string
+  /** Whether an iteration of the run holds a task or has held one. */
+  hasClaimed(step: string, iteration: number): Promise<boolean>
+  /** Open tasks that somebody holds, or has finished in another working tree. */
+  inWork(): Promise<readonly TaskInWork[]>
   /** Finds a task by its id as typed, or throws a `UserError`. */
   find(word: string): Promise<FoundTask>
   /** Ids of all tasks that are not done. */
@@ -13,8 +17,17 @@ export interface Tasks {
   count(before?: OpenBefore): Promise<TaskCounts>
 }
 
+export interface TaskInWork {
+  readonly id: string
+  /** The project folder in which it is in work. */
+  readonly root: string
+  /** The iteration that holds it, if it is one of a run. */
+  readonly holder?: { readonly run: string; readonly step: string } | undefined
+}
+
 export interface FoundTask {
   readonly id: string
+  readonly status: string
   /** Why it is not done, such as `TASK-001 is To Do, not Done`; absent if it is. */
   readonly missing?: string
 }
@@ -34,6 +47,8 @@ export interface TaskCounts {
   readonly waiting: number
   /** In Progress with a holder. */
   readonly held: number
+  /** Held by other branches of the run, or not merged yet; only known in branches. */
+  readonly inBranches?: number
   /** In Progress without a holder. */
   readonly stuck: number
   /** Files that cannot be read. */

@@ -8,7 +8,7 @@ test('given values are filled in', () => {
   const variables = given({ A: 'one=1 two', B: '${A}' })
   expect(renderTemplate(variables.require('${A} ${B}', "'x'"))).toBe('one=1 two ${A}')
   expect(variables.problems).toEqual([])
-  expect(variables.warnings).toEqual([])
+  expect(variables.warnings()).toEqual([])
 })
 
 test('missing variables are reported once with their owner', () => {
@@ -32,21 +32,24 @@ test('fill alone requires nothing', () => {
 
 test('built-in variables are never missing and stay open until an iteration', () => {
   const variables = given({})
-  const text = '${RUN_ID} ${STEP} ${ITERATION} ${MAX_ITERATIONS}'
+  const text = '${RUN_ID} ${STEP} ${ITERATION} ${MAX_ITERATIONS} ${COPY} ${COPIES}'
   expect(renderTemplate(variables.require(text, "'x'"))).toBe(text)
   expect(variables.problems).toEqual([])
 })
 
-test.each(['RUN_ID', 'STEP', 'ITERATION', 'MAX_ITERATIONS'])('%s cannot be set', (name) => {
-  expect(() => given({ [name]: '1' })).toThrow(
-    `The variable '${name}' is set by forkhestra itself and cannot be given.`,
-  )
-})
+test.each(['RUN_ID', 'STEP', 'ITERATION', 'MAX_ITERATIONS', 'COPY', 'COPIES'])(
+  '%s cannot be set',
+  (name) => {
+    expect(() => given({ [name]: '1' })).toThrow(
+      `The variable '${name}' is set by forkhestra itself and cannot be overridden.`,
+    )
+  },
+)
 
 test('an unreferenced variable is a warning, and an escaped hole is not a reference', () => {
   const variables = given({ USED: '1', LONELY: '2', ESCAPED: '3' })
   variables.fill('${USED} $${ESCAPED}')
-  expect(variables.warnings).toEqual([
+  expect(variables.warnings()).toEqual([
     "Variable 'LONELY' is set, but nothing references it.",
     "Variable 'ESCAPED' is set, but nothing references it.",
   ])
@@ -64,5 +67,5 @@ test('with built-in variables only, any other hole is text', () => {
   expect(template).toEqual(['${A} $${B} ', { variable: 'STEP' }])
   expect(missing).toEqual([])
   expect(renderTemplate(variables.require('${A}', "'x'"))).toBe('${A}')
-  expect([variables.problems, variables.warnings]).toEqual([[], []])
+  expect([variables.problems, variables.warnings()]).toEqual([[], []])
 })

@@ -25,7 +25,7 @@ export class Variables {
     for (const name of given.keys()) {
       if (!BUILT_IN_VARIABLES.includes(name)) continue
       throw new UserError(
-        `The variable '${name}' is set by forkhestra itself and cannot be given.`,
+        `The variable '${name}' is set by forkhestra itself and cannot be overridden.`,
         `Choose another name. Reserved names: ${BUILT_IN_VARIABLES.join(', ')}.`,
       )
     }
@@ -61,13 +61,24 @@ export class Variables {
       const hint =
         close === undefined
           ? `Add ${name}=value to the command.`
-          : `Write ${name}=… instead of ${close}=…`
+          : `Use ${name}=… instead of ${close}=…`
       return { message, hint }
     })
   }
 
-  get warnings(): readonly string[] {
-    return this.#unused.map((name) => `Variable '${name}' is set, but nothing references it.`)
+  /** About variables that nothing references; commands and prompt files are not filled in. */
+  warnings(
+    commands: readonly string[] = [],
+    promptFiles: readonly string[] = [],
+  ): readonly string[] {
+    return this.#unused.map((name) => {
+      if (promptFiles.some((text) => text.includes(`\${${name}}`)))
+        return `Variable '${name}' is not filled in inside prompt files. Put the text into "prompt" instead.`
+      const isInCommand = commands.some((each) => new RegExp(`\\$\\{?${name}\\b`).test(each))
+      return isInCommand
+        ? `Variable '${name}' is not filled in inside commands: the shell takes it from the environment. Put ${name}=… before forkhestra.`
+        : `Variable '${name}' is set, but nothing references it.`
+    })
   }
 
   get #unused(): readonly string[] {

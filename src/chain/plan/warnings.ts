@@ -6,6 +6,8 @@ import { BUILT_IN_AGENTS } from '../builtins/agents.ts'
 import type { StepConfig } from '../parse/chains-schema.ts'
 import { isBlank } from '../prompts/choose.ts'
 import { changesCode } from './agent-role.ts'
+import { branchWarnings } from './branches.ts'
+import { commandWarnings } from './command-warnings.ts'
 import { BYPASS } from './direct-agent.ts'
 import type { Facts } from './facts.ts'
 import type { Request } from './request.ts'
@@ -19,7 +21,7 @@ export function planWarnings(plan: Plan, request: Request, facts: Facts): string
   const { prompt } = request.cliPrompt
   return [
     ...(prompt !== undefined && isBlank(prompt)
-      ? ['The prompt of the command line is empty.']
+      ? ['The prompt on the command line is empty.']
       : []),
     ...steps.flatMap(({ agent }) => [
       ...(agent.engine === 'claude' ? toolWarnings(agent) : []),
@@ -27,6 +29,8 @@ export function planWarnings(plan: Plan, request: Request, facts: Facts): string
     ]),
     ...priceWarnings(steps, plan),
     ...gateWarnings(plan, request),
+    ...commandWarnings(plan, facts),
+    ...branchWarnings(plan, request.branching ?? {}, facts),
     ...policyWarnings(plan, steps, facts.isInRepository(plan.cwd)),
   ]
 }
@@ -44,8 +48,8 @@ export function shadowWarnings(
       return [
         `'${name}' is the built-in agent, not ${program.path}; to run the program, type its path.`,
       ]
-    const isTyped = request.name === undefined
-    if (!isTyped || facts.programAt(resolve(request.base, name)).kind !== 'program') return []
+    const { here } = request
+    if (here === undefined || facts.programAt(resolve(here, name)).kind !== 'program') return []
     const command = `forkhestra ./${name}${iterations === undefined ? '' : `:${iterations}`}`
     return [`'${name}' is the built-in agent; there is also ./${name} here; to run it: ${command}`]
   })
@@ -59,8 +63,7 @@ function toolWarnings(agent: ClaudeAgent): string[] {
     ...allowedTools
       .filter(isMcpTool)
       .map(
-        (tool) =>
-          `agent '${name}': not only "${tool}", but every tool of its MCP servers can be called.`,
+        (tool) => `agent '${name}': it can call every tool of its MCP servers, not only "${tool}".`,
       ),
     ...allowedTools
       .filter((tool) => tool.includes('('))

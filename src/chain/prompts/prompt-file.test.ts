@@ -50,5 +50,5 @@ test('a file that is not text is refused', () => {
   expect(refusal('latin1.md', cwd).message).toBe('Prompt file latin1.md is not UTF-8 text.')
   expect(refusal('nul.md', cwd).message).toBe('Prompt file nul.md is not text: it has NUL bytes.')
   expect(refusal('folder', cwd).message).toBe('Prompt file folder is a directory, expected a file.')
-  expect(refusal('huge', cwd).message).toBe('Prompt file huge is 17 MiB long, the limit is 16 MiB.')
+  expect(refusal('huge', cwd).message).toBe('Prompt file huge is 17 MiB, over the limit of 16 MiB.')
 })

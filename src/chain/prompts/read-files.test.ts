@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { makeProject } from '../../../tests/support/project.ts'
 import { makeReader, READ_LIMIT, readForPrompt, type ReadOptions } from './read-files.ts'
 
-const OUTSIDE = 'it is outside of the project and of "readRoots" in the configuration.'
+const OUTSIDE = 'it is outside the project and not under "readRoots" in the configuration.'
 
 function errorOf(path: string, options: ReadOptions): string {
   const answer = readForPrompt(path, options)
@@ -38,10 +38,10 @@ test('a file may be exactly as long as the limit', () => {
   })
   expect(readForPrompt('most.md', { cwd })).toHaveProperty('bytes', 256 * 1024)
   expect(errorOf('more.md', { cwd })).toBe(
-    'Cannot read more.md: it is 262145 bytes long, the limit is 262144 bytes.',
+    'Cannot read more.md: it is 262145 bytes, over the limit of 262144 bytes.',
   )
   expect(errorOf('most.md', { cwd, limitBytes: 1000 })).toBe(
-    'Cannot read most.md: it is 256 KiB long, the limit is 1000 bytes.',
+    'Cannot read most.md: it is 256 KiB, over the limit of 1000 bytes.',
   )
   expect(readForPrompt('more.md', { cwd, limitBytes: 1024 ** 2 }).ok).toBe(true)
 })
@@ -50,7 +50,7 @@ test('a file that is larger than any memory is refused without being read', () =
   const cwd = makeProject({ huge: '' })
   truncateSync(join(cwd, 'huge'), 4 * 1024 ** 4)
   expect(errorOf('huge', { cwd })).toBe(
-    'Cannot read huge: it is 4194304 MiB long, the limit is 256 KiB.',
+    'Cannot read huge: it is 4194304 MiB, over the limit of 256 KiB.',
   )
 })
 
@@ -67,9 +67,7 @@ test('an unusable file is refused with the reason', () => {
   expect(errorOf('.', { cwd })).toBe('Cannot read .: it is a directory, expected a file.')
   expect(errorOf('nul.bin', { cwd })).toBe('Cannot read nul.bin: it is a binary file.')
   expect(errorOf('latin1.txt', { cwd })).toBe('Cannot read latin1.txt: it is not UTF-8 text.')
-  expect(errorOf('circle', { cwd })).toBe(
-    'Cannot read circle: it is part of a loop of symbolic links.',
-  )
+  expect(errorOf('circle', { cwd })).toBe('Cannot read circle: it is in a symbolic link loop.')
   expect(errorOf('a\0b', { cwd })).toStartWith('Cannot read a b: it cannot be opened: ')
   expect(errorOf('x\n\u001b[2J', { cwd })).toBe('File does not exist: x [2J')
   expect(errorOf('x'.repeat(1_000_000), { cwd }).length).toBeLessThan(1000)

@@ -65,7 +65,7 @@ export function makeReader(options: ReadOptions): (path: string) => ReadAnswer |
 export function readForPrompt(path: string, options: ReadOptions): ReadAnswer {
   const opened = openInside(path, options)
   if (opened.kind === 'outside') {
-    return refused(path, 'it is outside of the project and of "readRoots" in the configuration')
+    return refused(path, 'it is outside the project and not under "readRoots" in the configuration')
   }
   if (opened.kind === 'failed') return answer(path, explainOpening(opened.error, opened.path))
   try {

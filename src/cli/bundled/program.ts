@@ -11,13 +11,16 @@ export function makeAgentProgram(name: string, args: readonly string[]): Program
     summary: command.summary,
     prefix: name,
     commands: {
-      [ITSELF]: () => Promise.resolve(command),
+      [ITSELF]: command,
       // Followed by other words, they are part of the prompt.
-      ...(args.length === 1 ? makeWords(() => program) : {}),
+      ...(args.length === 1 && {
+        help: async () => makeHelpCommand(program),
+        version: makeVersionCommand(name),
+      }),
     },
     fallback: ITSELF,
     needsWords: false,
-    help: () => Promise.resolve(renderHelp('', command)),
+    help: async () => renderHelp(command),
     guess: () => undefined,
   }
   return program
@@ -25,13 +28,6 @@ export function makeAgentProgram(name: string, args: readonly string[]): Program
 
 /** The only command has no name. */
 const ITSELF = ''
-
-function makeWords(program: () => Program): Program['commands'] {
-  return {
-    help: () => Promise.resolve(makeHelpCommand(program())),
-    version: () => Promise.resolve(makeVersionCommand(program().name)),
-  }
-}
 
 function makeCommand(name: string): Command {
   const isWorker = name.endsWith('worker')

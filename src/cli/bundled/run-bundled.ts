@@ -1,4 +1,4 @@
-import { isTerminal } from '../../base/terminal/is-terminal.ts'
+import { isTerminal } from '../../base/linux/is-terminal.ts'
 import type { ClaudeAgent } from '../../engines/engine.ts'
 import type { FoundTask } from '../../chain/plan/tasks.ts'
 import { readPromptText } from '../../chain/prompts/prompt-file.ts'

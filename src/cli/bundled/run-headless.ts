@@ -4,6 +4,7 @@ import { makeStamp, type EventBody } from '../../records/events/event.ts'
 import type { RunEvent } from '../../records/events/schema.ts'
 import { describeOutcome } from '../../records/events/describe-outcome.ts'
 import type { Plan } from '../../chain/plan/plan.ts'
+import { describeTool } from '../../views/describe.ts'
 import { Terminal } from '../../views/terminal.ts'
 
 /** Runs a plan of one agent and prints its messages and tool calls. */
@@ -51,7 +52,7 @@ export async function runHeadless(plan: Plan, env: Record<string, string>): Prom
 
 function describeEvent(event: EventBody): string {
   if (event.type === 'message' && event.parent === undefined) return `${event.text}\n`
-  if (event.type === 'tool' && event.parent === undefined) return `[${event.name}] ${event.brief}\n`
+  if (event.type === 'tool' && event.parent === undefined) return `${describeTool(event)}\n`
   return ''
 }
 

@@ -1,12 +1,12 @@
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
-import { formatMoney } from '../../base/amounts.ts'
+import { counted, formatMoney } from '../../base/amounts.ts'
 import { formatDuration } from '../../base/durations.ts'
 import { UserError } from '../../base/errors.ts'
 import { shorten } from '../../base/shorten.ts'
-import { isTerminal } from '../../base/terminal/is-terminal.ts'
+import { isTerminal } from '../../base/linux/is-terminal.ts'
 import { printable } from '../../base/terminal/printable.ts'
-import { readPhases, renderPrompt } from '../../chain/prompts/read-phases.ts'
+import { renderPrompt } from '../../chain/prompts/read-phases.ts'
 import { chatsIn, describeChat } from '../../host/chat/list-chats.ts'
 import { beginChat, resumeChat, type ChatOptions } from '../../host/chat/open-chat.ts'
 import type { ReadyRun } from '../../host/run-session.ts'
@@ -16,9 +16,9 @@ import { isStdoutClosed } from '../closed-stdout.ts'
 import { UsageError, type Input } from '../command.ts'
 import { configPath, frontEndOf } from '../front-end.ts'
 import { readOverrides } from '../overrides.ts'
+import { printResult } from '../print.ts'
 import { recordsFor } from '../records/choose-run.ts'
-import { readChatCommand } from './commands.ts'
-import { talkOnTerminal, talkThroughPipes } from './talk.ts'
+import { sendOne, talkOnTerminal, talkThroughPipes } from './talk.ts'
 
 export async function chat(input: Input): Promise<number> {
   const [agent, surplus] = [...input.positionals, ...input.rest]
@@ -44,22 +44,18 @@ export async function chat(input: Input): Promise<number> {
 
 function listChats(input: Input): number {
   const chats = chatsIn(recordsFor(input)).map(describeChat)
-  if (input.flag('json')) {
-    console.log(JSON.stringify({ ok: true, chats }))
-    return 0
-  }
   const rows = chats.map(({ run, status, agent, ageMs, turns, costUsd, last }) => [
     run,
     status,
     agent,
     `${formatDuration(ageMs)} ago`,
-    `${turns} turns`,
+    counted(turns, 'turn'),
     formatMoney(costUsd),
     shorten(printable((last ?? '').trim().split('\n', 1)[0]!), 60),
   ])
-  if (rows.length === 0) console.log('No chats yet; start one: forkhestra chat')
-  else console.log(renderTable(rows).join('\n'))
-  return 0
+  const text =
+    rows.length === 0 ? 'No chats yet; start one: forkhestra chat' : renderTable(rows).join('\n')
+  return printResult(input, { ok: true, chats }, text)
 }
 
 function optionsOf(input: Input, word: string | undefined): ChatOptions {
@@ -84,26 +80,26 @@ async function chooseTalk(input: Input): Promise<(ready: ReadyRun) => Promise<nu
     const what = input.flag('lines') ? 'Each line you type' : 'Everything you type'
     console.error(`[forkhestra] ${what} is one turn; Ctrl-D at the beginning of a line ends it.`)
   }
-  const inputs = input.flag('lines')
-    ? linesOf(prompt, process.stdin)
-    : await oneTurn(prompt, input.flag('raw-prompt'))
-  return (ready) => talkThroughPipes(ready, inputs, json)
+  if (input.flag('lines')) {
+    const inputs = linesOf(prompt, process.stdin)
+    return (ready) => talkThroughPipes(ready, inputs, json)
+  }
+  const text = await oneTurn(prompt, input.flag('raw-prompt'))
+  return (ready) => sendOne(ready, text, json)
 }
 
 /** One turn: the prompt, followed by piped input. */
-async function oneTurn(prompt: string | undefined, isRaw: boolean): Promise<Inputs> {
+async function oneTurn(prompt: string | undefined, isRaw: boolean): Promise<string> {
   // A terminal is read only if there is no prompt.
   const piped = isTerminal(0) && prompt !== undefined ? '' : await Bun.stdin.text()
   const text = joined(prompt ?? '', piped, isRaw)
   if (text.trim() === '') {
     throw new UsageError(
       'The message is empty.',
-      'Write e.g. forkhestra chat -p "Explain this project."',
+      'For example: forkhestra chat -p "Explain this project."',
     )
   }
-  // A mistake is refused before a chat is created.
-  if (!isRaw && readChatCommand(text) === undefined) readPhases([text], 'the prompt')
-  return linesOf(text)
+  return text
 }
 
 /** Piped input after a prompt is plain text, without commands. */
@@ -114,7 +110,7 @@ function joined(prompt: string, piped: string, isRaw: boolean): string {
 }
 
 /** One turn for the prompt, then one per line. */
-async function* linesOf(prompt: string | undefined, stdin?: Readable): Inputs {
+async function* linesOf(prompt: string | undefined, stdin: Readable): Inputs {
   if (prompt !== undefined) yield prompt
-  if (stdin !== undefined) for await (const line of createInterface({ input: stdin })) yield line
+  for await (const line of createInterface({ input: stdin })) yield line
 }

@@ -9,7 +9,7 @@ import type { Chat } from '../../run/chain/run-chat.ts'
 import { formatSpent } from '../../views/amounts.ts'
 import { NOTHING_TO_WAIT_FOR } from '../queue/explain.ts'
 import { messageText } from '../queue/messages.ts'
-import { countsLine, inboxLines, renderTasks } from '../queue/show.ts'
+import { countsLine, inboxLines, renderQueue } from '../queue/show.ts'
 
 const CHAT_HELP: readonly string[] = [
   'Enter sends the message. For a new line: Alt-Enter, or \\ at its end.',
@@ -26,7 +26,7 @@ const CHAT_HELP: readonly string[] = [
   '  /check [from=a,b] [max=N]       read the messages in the inbox',
   '  /receive [from=a,b] [timeout=S] wait for messages',
   '  /send AGENT MESSAGE             send a message to a sub-agent',
-  '  /cancel TASK                    cancel a task and its sub-tasks',
+  '  /cancel TASK                    cancel a task and its descendants',
   '  /cost   /help   /quit (or /exit)',
   '',
   'To send a command as text, double the slash: //read',
@@ -47,7 +47,7 @@ const COMMANDS: Readonly<Record<string, (line: CommandLine, word: Value) => Chat
   queue: bare(
     onQueue('The queue is empty.', async ({ client }) => {
       const { tasks, counts } = await client.queue()
-      return { lines: [...renderTasks(tasks, false), countsLine(counts)] }
+      return { lines: [...renderQueue(tasks, false), countsLine(counts)] }
     }),
   ),
   inbox: bare(
@@ -60,7 +60,7 @@ const COMMANDS: Readonly<Record<string, (line: CommandLine, word: Value) => Chat
     const options = takeOptions(line, ['from', 'max', 'lifo'])
     const from = namesOf(line, options.from)
     const max = options.max
-      ? line.read(options.max, (value) => readWhole('max', value, MANY, 'Write max=5.'))
+      ? line.read(options.max, (value) => readWhole('max', value, MANY, 'For example: max=5'))
       : 100
     const lifo = options.lifo !== undefined
     return onQueue(EMPTY, async ({ client }) =>
@@ -116,14 +116,15 @@ export function readChatCommand(text: string): ChatCommand | 'quit' | undefined 
   const [, name = ''] = typed.includes('\n') ? [] : (/^\/([a-z]+)(?=\s|$)/.exec(typed) ?? [])
   const line = new CommandLine('what you typed', 1, typed)
   const word = line.takeWord()
-  if (name === 'quit') takeOptions(line, [])
+  // With arguments it is a mistake, not a message that costs a turn.
+  if (QUIT.test(`/${name}`)) takeOptions(line, [])
   return Object.hasOwn(COMMANDS, name) ? COMMANDS[name]!(line, word) : undefined
 }
 
 const ALL = [...Object.keys(COMMANDS), 'quit', 'read', 'push', 'run']
 
 /** A word that may be meant as a command: misspelt, or alone. */
-export function findMiss(
+export function findMistyped(
   text: string,
 ): { readonly word: string; readonly meant?: string } | undefined {
   const typed = text.trim()

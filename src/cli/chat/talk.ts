@@ -1,9 +1,10 @@
 import { errorCode, errorText, errorWithHint, NotNow, UserError } from '../../base/errors.ts'
-import { isTerminal } from '../../base/terminal/is-terminal.ts'
+import { isTerminal } from '../../base/linux/is-terminal.ts'
 import { printableLines } from '../../base/terminal/printable.ts'
 import { stepsOf, type Plan } from '../../chain/plan/plan.ts'
 import { quoterInside } from '../../engines/marker/line-quoter.ts'
 import { lastExchange } from '../../engines/native/chat-turn.ts'
+import { checkMessage } from '../../host/chat/open-chat.ts'
 import { chatPath } from '../../host/chat/list-chats.ts'
 import { runSession, type ReadyRun } from '../../host/run-session.ts'
 import { StopSwitch } from '../../host/stop-switch.ts'
@@ -15,11 +16,11 @@ import { HistoryFile } from '../../views/chat/history.ts'
 import { Piped, type Inputs } from '../../views/chat/piped.ts'
 import { ChatSession, type Meaning } from '../../views/chat/session.ts'
 import { describeLeftInQueue } from '../../views/describe-task.ts'
-import type { View } from '../../views/screen.ts'
+import type { View } from '../../views/view.ts'
 import { Terminal } from '../../views/terminal.ts'
 import { renderError } from '../program.ts'
 import { runInTerminal } from '../run-in-terminal.ts'
-import { findMiss, readChatCommand, withoutSlash } from './commands.ts'
+import { findMistyped, readChatCommand, withoutSlash } from './commands.ts'
 
 /** A person at a terminal. */
 export async function talkOnTerminal(ready: ReadyRun): Promise<number> {
@@ -31,16 +32,14 @@ export async function talkOnTerminal(ready: ReadyRun): Promise<number> {
     hasColour: !process.env['NO_COLOR'],
     past: history.read(),
     keep: (text) => history.add(chat?.ports.mask?.(text) ?? text),
-    understand: (text) => {
-      const miss = isRaw(plan) ? undefined : findMiss(text)
-      if (miss !== undefined) throw notSent(miss)
-      return understand(
-        text,
-        plan,
-        () => chat!,
-        (lines) => session.print(lines),
-      )
-    },
+    understand: (text) =>
+      understand(text, plan, {
+        chat: () => chat!,
+        show: (lines) => session.print(lines),
+        onMistyped: (mistyped) => {
+          throw notSent(mistyped)
+        },
+      }),
     stop: (signal) => stop.press(signal),
   })
   process.on('SIGINT', () => session.interrupt())
@@ -76,16 +75,12 @@ export async function talkThroughPipes(
     inputs,
     screen,
     isLive: isTerminal(1),
-    understand: (text) => {
-      const miss = isRaw(plan) ? undefined : findMiss(text)
-      if (miss !== undefined) (screen ?? console).warn(`[forkhestra] ${sentAsText(miss)}`)
-      return understand(
-        text,
-        plan,
-        () => chat!,
-        (lines) => lines.forEach(print),
-      )
-    },
+    understand: (text) =>
+      understand(text, plan, {
+        chat: () => chat!,
+        show: (lines) => lines.forEach(print),
+        onMistyped: (mistyped) => (screen ?? console).warn(`[forkhestra] ${sentAsText(mistyped)}`),
+      }),
     report: (error) => {
       if (screen !== undefined) screen.warn(renderError('[forkhestra] Error', error))
       else chat?.ports.emit({ type: 'warning', text: errorWithHint(error) })
@@ -103,34 +98,47 @@ export async function talkThroughPipes(
   return code
 }
 
-function understand(
-  text: string,
-  plan: Plan,
-  chat: () => Chat,
-  show: (lines: readonly string[]) => void,
-): Meaning {
+/** Sends one message; a mistake in it is refused before there is a record. */
+export async function sendOne(ready: ReadyRun, text: string, json: boolean): Promise<number> {
+  const isMessage = !isRaw(ready.plan) && readChatCommand(text) === undefined
+  if (isMessage) await checkMessage(ready, withoutSlash(text))
+  const inputs = async function* () {
+    yield text
+  }
+  return talkThroughPipes(ready, inputs(), json)
+}
+
+interface Listener {
+  readonly chat: () => Chat
+  readonly show: (lines: readonly string[]) => void
+  /** Called with a word that is probably a mistyped command. */
+  readonly onMistyped: (mistyped: Mistyped) => void
+}
+
+type Mistyped = NonNullable<ReturnType<typeof findMistyped>>
+
+function understand(text: string, plan: Plan, { chat, show, onMistyped }: Listener): Meaning {
   if (isRaw(plan)) return { say: text }
+  const mistyped = findMistyped(text)
+  if (mistyped !== undefined) onMistyped(mistyped)
   const command = readChatCommand(text)
   if (command === undefined) return { say: withoutSlash(text) }
   return command === 'quit' ? 'quit' : { run: (signal) => command(chat(), signal, show) }
 }
 
-/** Whether every input is a message, without commands. */
-function isRaw(plan: Plan): boolean {
-  return stepsOf(plan.root).some(({ rawPrompt }) => rawPrompt)
+function isRaw({ root }: Plan): boolean {
+  return stepsOf(root).some(({ rawPrompt }) => rawPrompt)
 }
 
-type Miss = NonNullable<ReturnType<typeof findMiss>>
-
 /** On a terminal a mistyped command is not sent, because a turn costs money. */
-function notSent({ word, meant }: Miss): UserError {
+function notSent({ word, meant }: Mistyped): UserError {
   return new UserError(
     `'${word}' is not a command${meant === undefined ? '' : `, did you mean '${meant}'?`}`,
     `Nothing was sent. To send it as text: /${word}. Commands: /help`,
   )
 }
 
-function sentAsText({ word, meant }: Miss): string {
+function sentAsText({ word, meant }: Mistyped): string {
   const guess = meant === undefined ? '' : `; did you mean '${meant}'?`
   return `'${word}' is not a command and is sent as text${guess}`
 }

@@ -1,21 +1,28 @@
 import { VERSION } from '../../host/version.ts'
 import type { Command } from '../command.ts'
+import type { Completions } from '../completions/program.ts'
+import { printResult } from '../print.ts'
 import { printHelp, type Program } from '../program.ts'
 import { JSON_OBJECT } from './run.ts'
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
 
-export const completionsCommand: Command = {
-  summary: 'Print a completion script for a shell.',
-  usage: ['forkhestra completions bash|zsh|fish'],
-  examples: [
-    ['source <(forkhestra completions bash)', 'in ~/.bashrc'],
-    ['source <(forkhestra completions zsh)', 'in ~/.zshrc'],
-    ['forkhestra completions fish | source', 'in ~/.config/fish/config.fish'],
-  ],
-  options: {},
-  words: SHELLS,
-  run: async (input) => (await import('../print-completions.ts')).printCompletions(input),
+export function makeCompletionsCommand(name: string, load: () => Promise<Completions>): Command {
+  return {
+    summary: 'Print a completion script for a shell.',
+    usage: [`${name} completions bash|zsh|fish`],
+    examples: [
+      [`source <(${name} completions bash)`, 'in ~/.bashrc'],
+      [`source <(${name} completions zsh)`, 'in ~/.zshrc'],
+      [`${name} completions fish | source`, 'in ~/.config/fish/config.fish'],
+    ],
+    options: {},
+    words: SHELLS,
+    async run(input) {
+      const { printCompletions } = await import('../completions/print.ts')
+      return printCompletions(await load(), input)
+    },
+  }
 }
 
 export const fakeModelCommand: Command = {
@@ -67,9 +74,6 @@ export function makeVersionCommand(name: string): Command {
     json: 'object',
     options: JSON_OBJECT,
     words: [],
-    async run(input) {
-      console.log(input.flag('json') ? JSON.stringify({ version: VERSION }) : VERSION)
-      return 0
-    },
+    run: async (input) => printResult(input, { version: VERSION }, VERSION),
   }
 }

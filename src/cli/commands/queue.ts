@@ -30,7 +30,7 @@ export const QUEUE_COMMANDS = {
         value: '<how>',
         help: 'shared (same folder) or worktree (its own git worktree)',
       },
-      'on-parent-end': { value: '<what>', help: 'wait or cancel, if you finish before the task' },
+      'on-parent-end': { value: '<what>', help: 'what to do if you finish first: wait or cancel' },
       ...QUEUE_OPTIONS,
     },
     run: async (input) => (await import('../queue/change.ts')).pushTask(input),

@@ -31,8 +31,8 @@ export const RECORD_COMMANDS = {
   show: {
     summary: 'Show how a run went and what to do next.',
     usage: [
-      'forkhestra show [RUN] [--step N] [--json]',
-      'forkhestra show [RUN] --step N --iteration N [--attempt N] [--round N] [--json]',
+      'forkhestra show [RUN] [--step N [--copy N]] [--json]',
+      'forkhestra show [RUN] --step N [--copy N] --iteration N [--attempt N] [--round N] [--json]',
     ],
     examples: [
       ['forkhestra show', 'the newest run'],
@@ -45,6 +45,7 @@ export const RECORD_COMMANDS = {
     json: 'object',
     options: {
       step: { value: '<n>', help: 'only this step' },
+      copy: { value: '<n>', help: 'only this copy of the step' },
       iteration: { value: '<n>', help: 'details of this iteration' },
       attempt: { value: '<n>', help: 'attempt of the iteration (default: the last)' },
       round: { value: '<n>', help: 'round of the step (default: the last)' },
@@ -55,7 +56,7 @@ export const RECORD_COMMANDS = {
   logs: {
     summary: 'Print the output of a run.',
     usage: [
-      'forkhestra logs [RUN] [--follow] [--step N] [--iteration N] [--raw | --json]',
+      'forkhestra logs [RUN] [--follow] [--step N [--copy N]] [--iteration N] [--raw | --json]',
       'forkhestra logs [RUN] [--follow] --task NAME [--attempt N] [--raw | --json]',
     ],
     examples: [
@@ -67,6 +68,7 @@ export const RECORD_COMMANDS = {
     options: {
       follow: { short: 'f', help: 'keep printing until the run ends' },
       step: { value: '<n>', help: 'only this step' },
+      copy: { value: '<n>', help: 'only this copy of the step' },
       iteration: { value: '<n>', help: 'only this iteration' },
       task: { value: '<name>', help: 'only this task' },
       attempt: { value: '<n>', help: 'only this attempt of the task' },
@@ -79,7 +81,7 @@ export const RECORD_COMMANDS = {
   },
   cost: {
     summary: 'Summarize iterations, tokens, time and cost of recorded runs.',
-    usage: ['forkhestra cost [RUN] [--by run|agent|step|day|task] [--json]'],
+    usage: ['forkhestra cost [RUN] [--by run|agent|step|branch|day|task] [--json]'],
     examples: [
       ['forkhestra cost', 'cost per run'],
       ['forkhestra cost --by task', 'cost per forge-tasks task'],
@@ -87,7 +89,7 @@ export const RECORD_COMMANDS = {
     ],
     json: 'object',
     options: {
-      by: { value: '<what>', help: 'run, agent, step, day or task (default: run)' },
+      by: { value: '<what>', help: 'run, agent, step, branch, day or task (default: run)' },
       ...RECORD_OPTIONS,
     },
     run: async (input) => (await import('../records/print-cost.ts')).printCost(input),
@@ -119,7 +121,7 @@ export const RECORD_COMMANDS = {
       ...CWD,
       anyway: { help: 'start even if another run is active in this working tree' },
       ...ORPHANS,
-      'trust-record': { help: 'accept a record that was not made here or is not signed' },
+      'trust-record': { help: 'accept a record that was not created here or is not signed' },
       'new-queue': { help: 'start with an empty queue and keep the damaged one' },
       prompt: {
         short: 'p',
@@ -151,11 +153,28 @@ export const RECORD_COMMANDS = {
     options: {
       keep: { value: '<n>', help: 'number of runs to keep' },
       'with-queues': { help: 'also remove runs with queued tasks, unread results or worktrees' },
-      'with-foreign': { help: 'also remove runs that were not made here' },
+      'with-foreign': { help: 'also remove runs that were not created here' },
       'dry-run': { help: 'print what would be removed, and exit' },
       ...RECORD_OPTIONS,
     },
     words: [],
     run: async (input) => (await import('../records/clean-runs.ts')).cleanRuns(input),
+  },
+  worktrees: {
+    summary: 'List the git worktrees and branches that runs have left, and what to do with them.',
+    usage: ['forkhestra worktrees [--clean] [--json]'],
+    examples: [
+      ['forkhestra worktrees', 'what is not merged, why, and what to do next'],
+      ['forkhestra worktrees --clean', 'remove those that contain nothing to lose'],
+    ],
+    json: 'object',
+    options: {
+      clean: {
+        help: 'remove those with nothing to lose, unless their run is active',
+      },
+      ...RECORD_OPTIONS,
+    },
+    words: [],
+    run: async (input) => (await import('../records/list-worktrees.ts')).listWorktrees(input),
   },
 } satisfies Record<string, Command>

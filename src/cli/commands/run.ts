@@ -42,6 +42,19 @@ export const LIMIT_OPTIONS: Options = {
     value: '<command>',
     help: 'runs after each iteration; completes the step if it succeeds',
   },
+  'max-parallel': { value: '<n>', help: 'run at most n agents at once (default: 4)' },
+}
+
+/** Options for branches; `readBranching` reads them. */
+const BRANCH_OPTIONS: Options = {
+  copies: { value: '<n>', help: 'run n copies of the last looping step in parallel' },
+  setup: { value: '<command>', help: 'run a command once in every new worktree, such as "npm ci"' },
+  copy: {
+    value: '<path>',
+    repeats: true,
+    help: 'copy an ignored file, such as .env, to every new worktree; may be repeated',
+  },
+  worktree: { help: 'run the whole chain in a worktree of its own, and merge it at the end' },
 }
 
 export const runCommand: Command = {
@@ -54,9 +67,11 @@ export const runCommand: Command = {
   ],
   examples: [
     ['forkhestra "planner:3 -> builder:20"', 'plan up to 3 times, then build up to 20 times'],
+    ['forkhestra "(builder:9 -> reviewer:1):3"', 'build and review in turns, up to 3 rounds'],
     ['forkhestra builder:10 -p "Fix the tests"', 'a loop with a prompt'],
     ['forkhestra --chain docs TOPIC=install', 'a chain from the configuration, with a variable'],
     ['forkhestra builder:50 --verify "npm test"', 'complete only once the tests pass'],
+    ['forkhestra builder:20 --copies 4', 'four builders, each in a git worktree of its own'],
     ['forkhestra --chain build --dry-run', 'show what would run'],
   ],
   json: 'events',
@@ -67,6 +82,7 @@ export const runCommand: Command = {
     'raw-prompt': { help: 'treat prompts as plain text, without /commands' },
     ...CONFIG_OPTIONS,
     ...LIMIT_OPTIONS,
+    ...BRANCH_OPTIONS,
     anyway: { help: 'start even if another run is active in this working tree' },
     ...ORPHANS,
     'dry-run': { help: 'print what would run, and exit' },

@@ -1,9 +1,13 @@
+import { cut } from '../../views/terminal/columns.ts'
 import { UsageError, type Input } from '../command.ts'
 import { SHELLS } from '../commands/general.ts'
-import { answer } from './answer.ts'
-import type { Answer, Candidate, Completions } from './program.ts'
+import { complete } from './complete.ts'
+import type { Suggestions, Candidate, Completions } from './program.ts'
 import { renderScript, type Shell } from './scripts.ts'
 import { quoteValue, readWord } from './words.ts'
+
+/** Columns of a description next to an id. */
+const WIDEST = 72
 
 /** The command `completions`: prints the script for a shell, or the candidates for the words after `--`. */
 export async function printCompletions(completions: Completions, input: Input): Promise<number> {
@@ -12,7 +16,7 @@ export async function printCompletions(completions: Completions, input: Input): 
   if (known === undefined || more.length > 0) {
     throw new UsageError(
       shell === undefined ? 'Which shell?' : `No completions for '${[shell, ...more].join(' ')}'.`,
-      `Write one of: ${SHELLS.map((name) => `${completions.program.name} completions ${name}`).join(', ')}`,
+      `Use one of: ${SHELLS.map((name) => `${completions.program.name} completions ${name}`).join(', ')}`,
     )
   }
   if (input.rest.length === 0) console.log(renderScript(known, completions.program.name))
@@ -27,22 +31,25 @@ async function renderAnswer(
   words: readonly string[],
 ): Promise<string> {
   const meant = shell === 'bash' ? words.map((word) => readWord(word).text) : words
-  const { candidates, paths = 'none' } = await answerOrNothing(completions, meant)
+  const { candidates, paths = 'none' } = await completeOrNothing(completions, meant)
   const clean = candidates.filter(({ value }) => value !== '' && !/\p{Cc}/u.test(value))
   const lines =
     shell === 'bash'
       ? forBash(clean, words.at(-1) ?? '')
-      : clean.map(({ value, text = '' }) => `${value}\t${shorten(text)}`)
+      : clean.map(
+          ({ value, text = '' }) =>
+            `${value}\t${cut(text.replaceAll(/[\p{Cc}\s]+/gu, ' ').trim(), WIDEST)}`,
+        )
   return [paths, ...lines].join('\n')
 }
 
 /** Completion never reports errors. */
-async function answerOrNothing(
+async function completeOrNothing(
   completions: Completions,
   words: readonly string[],
-): Promise<Answer> {
+): Promise<Suggestions> {
   try {
-    return await answer(completions, words)
+    return await complete(completions, words)
   } catch {
     return { candidates: [] }
   }
@@ -54,10 +61,4 @@ function forBash(candidates: readonly Candidate[], raw: string): string[] {
   return candidates
     .filter(({ value }) => value.toLowerCase().startsWith(text.toLowerCase()))
     .flatMap(({ value }) => quoteValue(value, open) ?? [])
-}
-
-/** One line, short enough to fit next to an id. */
-function shorten(text: string): string {
-  const line = text.replaceAll(/[\p{Cc}\s]+/gu, ' ').trim()
-  return line.replace(/^(.{71}).{2,}$/u, '$1…')
 }

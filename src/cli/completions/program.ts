@@ -1,3 +1,6 @@
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { openProject, type Project } from '../../host/project.ts'
 import type { Program } from '../program.ts'
 
 /** A possible completion. */
@@ -8,7 +11,7 @@ export interface Candidate {
 }
 
 /** Possible completions; the shell itself completes paths. */
-export interface Answer {
+export interface Suggestions {
   readonly candidates: readonly Candidate[]
   readonly paths?: 'files' | 'directories'
 }
@@ -22,9 +25,11 @@ export interface Typed {
 }
 
 /** Where the values of an option, or the words after a command, come from. */
-export type Source = (typed: Typed) => Answer | undefined | Promise<Answer | undefined>
+export type ValueSource = (
+  typed: Typed,
+) => Suggestions | undefined | Promise<Suggestions | undefined>
 
-type Sources = Readonly<Record<string, Source>>
+type ValueSources = Readonly<Record<string, ValueSource>>
 
 /** What completion needs to know about a program besides its commands and their options. */
 export interface Completions {
@@ -32,16 +37,32 @@ export interface Completions {
   /** Commands that have subcommands. */
   readonly programs?: Readonly<Record<string, () => Promise<Completions>>>
   /** By the name of the option. */
-  readonly values: Sources
+  readonly values: ValueSources
   /** By the name of the command; undefined from a source means that it takes no more words. */
-  readonly words: Sources
+  readonly words: ValueSources
   /** For words after `--`. */
-  readonly rest?: Source
+  readonly rest?: ValueSource
 }
 
-export const FILES: Source = () => ({ candidates: [], paths: 'files' })
-export const DIRECTORIES: Source = () => ({ candidates: [], paths: 'directories' })
+export const FILES: ValueSource = () => ({ candidates: [], paths: 'files' })
+export const DIRECTORIES: ValueSource = () => ({ candidates: [], paths: 'directories' })
 
-export function oneOf(words: readonly string[]): Source {
+export function oneOf(words: readonly string[]): ValueSource {
   return () => ({ candidates: words.map((value) => ({ value })) })
+}
+
+/** For commands that take one word. */
+export function once(source: ValueSource): ValueSource {
+  return (typed) => (typed.positionals.length === 0 ? source(typed) : undefined)
+}
+
+/** The project that `--cwd` names, or the current one. */
+export function typedProject(options: Typed['options']): Project {
+  const cwd = options.get('cwd')?.at(-1)
+  return openProject(cwd && expandTilde(cwd), process.env)
+}
+
+/** For a path that the shell has not expanded yet. */
+export function expandTilde(path: string): string {
+  return /^~(?:\/|$)/.test(path) ? join(homedir(), path.slice(1)) : path
 }

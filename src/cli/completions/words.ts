@@ -1,11 +1,11 @@
-interface Meaning {
+interface BashWord {
   readonly text: string
   /** The quote that is still open at the end. */
   readonly open: string
 }
 
 /** Removes the quotes and escapes of a bash word; nothing is expanded. */
-export function readWord(raw: string): Meaning {
+export function readWord(raw: string): BashWord {
   let text = ''
   let open = ''
   for (let at = 0; at < raw.length; at++) {

@@ -2,20 +2,14 @@ import { nearest } from '../../base/nearest.ts'
 import { readWhole } from '../../base/numbers.ts'
 import { UsageError, type Input } from '../command.ts'
 import type { QueueRequest } from '../../host/queue/caller.ts'
+import { PUSH_OPTIONS } from '../../queue/push-options.ts'
 import { frontEndOf } from '../front-end.ts'
 
 /** `name=value` before the text, as in a prompt. */
 const OPTION = /^([A-Za-z][\w-]*)=(.*)$/s
 
-export const PUSH_OPTIONS = [
-  'name',
-  'agent',
-  'model',
-  'timeout',
-  'retry',
-  'isolation',
-  'on_parent_end',
-]
+/** `on` is only for the teardown of a prompt. */
+export const PUSHED_OPTIONS = [...PUSH_OPTIONS.keys()].filter((name) => name !== 'on')
 
 /** Options of all commands that are written with dashes only. */
 const DASHED_OPTIONS = ['run', 'cwd']
@@ -40,10 +34,11 @@ export class QueueArguments {
         refuseMistyped(name, word, names)
         break
       }
-      if (this.#values.has(name)) throw new UsageError(`'${name}' is given twice.`)
+      if (this.text(name) !== undefined) throw new UsageError(`'${name}' is given twice.`)
       this.#values.set(name, value)
       words.shift()
     }
+    refuseTrailing(words.slice(1), names)
     this.rest = [...words, ...input.rest]
   }
 
@@ -85,7 +80,7 @@ const OPTION_OWNERS: Readonly<Record<string, string>> = {
   parallel: 'to run-queue',
   from: 'to check and receive',
   max: 'to check',
-  ...Object.fromEntries(PUSH_OPTIONS.map((name) => [name, 'to push'])),
+  ...Object.fromEntries(PUSHED_OPTIONS.map((name) => [name, 'to push'])),
   timeout: 'to push and receive',
 }
 
@@ -94,14 +89,24 @@ function refuseMisplaced(name: string, word: string): void {
   if (!Object.hasOwn(OPTION_OWNERS, name)) return
   const owner = OPTION_OWNERS[name]!
   const where =
-    name === 'on' ? `Write it after the content of the prompt: /push ${shorten(word)} … ` : ''
+    name === 'on' ? `Write it after the content of the prompt: /push ${withoutValue(word)} … ` : ''
   throw new UsageError(
     `'${name}' belongs ${owner}.`,
-    `${where}If this is the beginning of the text, write it after --: -- "${shorten(word)}"`,
+    `${where}If this is the beginning of the text, write it after --: -- "${withoutValue(word)}"`,
   )
 }
 
-function shorten(word: string): string {
+/** Otherwise an option after the text would silently become part of it. */
+function refuseTrailing(words: readonly string[], names: readonly string[]): void {
+  const word = words.find((each) => names.includes(OPTION.exec(each)?.[1] ?? ''))
+  if (word === undefined) return
+  throw new UsageError(
+    `'${withoutValue(word)}' comes after the text.`,
+    `Write it before the text. If it is part of the text, quote the text: "… ${withoutValue(word)}"`,
+  )
+}
+
+function withoutValue(word: string): string {
   return word.length > LONGEST_WORD ? `${word.split('=', 1)[0]}=…` : word
 }
 
@@ -112,7 +117,7 @@ function refuseMistyped(name: string, word: string, names: readonly string[]): v
   const meant = DASHED_OPTIONS.includes(close) ? `--${close}` : `'${close}'`
   throw new UsageError(
     `Unknown option '${name}', did you mean ${meant}?`,
-    `If this is the beginning of the text, write it after --: -- "${shorten(word)}"`,
+    `If this is the beginning of the text, write it after --: -- "${withoutValue(word)}"`,
   )
 }
 

@@ -5,26 +5,29 @@ import {
   withQueueClient,
   type OpenQueue,
 } from '../../host/queue/caller.ts'
-import { agentPath, checkAgent } from '../../host/queue/check-agent.ts'
+import { checkTypedAgent, warnWithoutAgent } from '../../host/queue/check-agent.ts'
 import type { Push } from '../../queue/client.ts'
 import { readPushOptions } from '../../queue/push-options.ts'
 import { QueueError } from '../../queue/refusal.ts'
 import { UsageError, type Input } from '../command.ts'
-import { frontEndOf } from '../front-end.ts'
 import { readStdin } from '../read-stdin.ts'
-import { print } from '../print.ts'
-import { PUSH_OPTIONS, QueueArguments, queueRequest } from './arguments.ts'
+import { print, printResult } from '../print.ts'
+import { PUSHED_OPTIONS, QueueArguments, queueRequest } from './arguments.ts'
 import { describeResume, isAbandoned } from './explain.ts'
 
 export async function pushTask(input: Input): Promise<number> {
-  const push = await readPush(input, new QueueArguments(input, PUSH_OPTIONS))
-  if (push.agent !== undefined) await checkAgent(queueRequest(input), push.agent)
+  const given = await readPush(input, new QueueArguments(input, PUSHED_OPTIONS))
+  const push =
+    given.agent === undefined
+      ? given
+      : { ...given, agent: await checkTypedAgent(queueRequest(input), given.agent) }
   return withQueueClient(
     queueRequest(input),
     'create-run',
     async ({ client, run, agent }) => {
       const [name] = await client.push([push])
-      print(input.flag('json') ? JSON.stringify({ ok: true, run, agent, name }) : name!)
+      printResult(input, { ok: true, run, agent, name }, name!)
+      if (push.agent === undefined) warnWithoutAgent(queueRequest(input))
       return 0
     },
     refuseWithoutQueue,
@@ -32,19 +35,18 @@ export async function pushTask(input: Input): Promise<number> {
 }
 
 /** Reads options with the parser of `/push` in prompts, so that they mean the same. */
-async function readPush(input: Input, words: QueueArguments): Promise<Push> {
-  const text = words.rest.join(' ')
+async function readPush(input: Input, args: QueueArguments): Promise<Push> {
+  const text = args.rest.join(' ')
   const prompt = text === '-' ? await readStdinText(input, 'prompt') : text
   if (prompt.trim() === '') {
     throw new UsageError(
       'The prompt of the task is missing.',
-      'Write push - to read it from stdin, or -- before a prompt that looks like an option.',
+      'Use push - to read it from stdin, or put -- before a prompt that looks like an option.',
     )
   }
-  const values = PUSH_OPTIONS.flatMap((name) => {
-    const value = words.text(name)
-    if (value === undefined) return []
-    return [[name, name === 'agent' ? agentPath(value, frontEndOf(input)) : value] as const]
+  const values = PUSHED_OPTIONS.flatMap((name) => {
+    const value = args.text(name)
+    return value === undefined ? [] : [[name, value] as const]
   })
   return { ...readPushOptions(values), prompt }
 }

@@ -4,23 +4,24 @@ import type { Delivery } from '../../queue/client.ts'
 import type { Received } from '../../queue/receive.ts'
 import { MAIN, type TaskHead } from '../../queue/task.ts'
 import { hasOrphans } from '../../host/orphans.ts'
-import { isDriven, type Caller, type OpenQueue } from '../../host/queue/caller.ts'
+import type { OpenQueue, QueueCaller } from '../../host/queue/caller.ts'
+import { isDriven } from '../../records/journal/run-lock.ts'
 
 export const NOTHING_TO_WAIT_FOR = 'no message, and no agent is running'
 
 /** Prints how a wait has ended and what to do about it. */
 export async function explain(received: Received & Delivery, opened: OpenQueue): Promise<void> {
   const { status, senders, deadlock = [] } = received
-  const isThere = status === 'received'
+  const isReceived = status === 'received'
   const missing = senders.filter((sender) => sender.status === 'idle' || sender.status === 'dead')
   const tasks = new Map((await opened.store.list(opened.run)).map((task) => [task.name, task]))
-  const words = [
-    ...(isThere ? [] : [describeEnd(received)]),
+  const parts = [
+    ...(isReceived ? [] : [describeEnd(received)]),
     ...(deadlock.length === 0 ? [] : [`waiting for each other: ${deadlock.join(', ')}`]),
-    ...(isThere ? missing : senders).map((sender) => describeSender(sender, tasks, opened)),
-    ...(isThere || senders.length > 0 ? [] : await describeWaiting(opened)),
+    ...(isReceived ? missing : senders).map((sender) => describeSender(sender, tasks, opened)),
+    ...(isReceived || senders.length > 0 ? [] : await describeWaiting(opened)),
   ]
-  if (words.length > 0) console.error(`[forkhestra] ${words.join('; ')}`)
+  if (parts.length > 0) console.error(`[forkhestra] ${parts.join('; ')}`)
 }
 
 function describeEnd({ status, messages }: Received & Delivery): string {
@@ -35,16 +36,16 @@ function describeSender(
 ): string {
   const task = tasks.get(name)
   const runQueue = `forkhestra run-queue${opened.options}`
-  const words = {
+  const descriptions = {
     received: () => 'has answered',
     running: () => {
       if (isAbandoned(opened)) return describeAbandonedTask(task, opened)
-      return task?.state === 'ready' ? 'started, but not at work yet' : 'at work'
+      return task?.state === 'ready' ? 'started, but not running yet' : 'working'
     },
-    idle: () => (name === MAIN ? 'not running' : `queued: ${runQueue}`),
+    idle: () => (task === undefined ? 'not running' : `queued: ${runQueue}`),
     dead: () => (task === undefined && name !== MAIN ? 'unknown' : 'has ended'),
   }
-  return `${printable(name)}: ${words[status]()}`
+  return `${printable(name)}: ${descriptions[status]()}`
 }
 
 function describeAbandonedTask(task: TaskHead | undefined, opened: OpenQueue): string {
@@ -65,23 +66,26 @@ async function describeWaiting({ client, options }: OpenQueue): Promise<string[]
 }
 
 /** Whether no process drives the run, so that tasks marked as running are left over. */
-export function isAbandoned(caller: Caller): boolean {
-  return !caller.isInside && !isDriven(caller)
+export function isAbandoned(caller: QueueCaller): boolean {
+  return !caller.isInside && !isDriven(caller.record)
 }
 
 /** What to do about tasks whose forkhestra process was killed. */
-export function describeResume({ run, options }: Caller, count = 1): string {
+export function describeResume({ run, options }: QueueCaller, count = 1): string {
   const orphans = hasOrphans(run) ? ' --kill-orphans' : ''
   const whose = count === 1 ? 'its' : 'their'
   return `${whose} forkhestra process is gone; resume with: forkhestra run-queue${options}${orphans}`
 }
 
 /** A line about started tasks that no process runs, if there are any. */
-export function describeAbandoned(caller: Caller, tasks: readonly TaskHead[]): string | undefined {
+export function describeAbandoned(
+  caller: QueueCaller,
+  tasks: readonly TaskHead[],
+): string | undefined {
   const namesOf = (state: TaskHead['state']) =>
     tasks.filter((task) => task.state === state).map(({ name }) => name)
   const [running, ready] = [namesOf('running'), namesOf('ready')]
   if (running.length > 0) return `${running.join(', ')}: ${describeResume(caller, running.length)}`
   if (ready.length === 0) return undefined
-  return `${ready.join(', ')}: no process runs this queue; resume with: forkhestra run-queue${caller.options}`
+  return `${ready.join(', ')}: no process is running this queue; resume with: forkhestra run-queue${caller.options}`
 }

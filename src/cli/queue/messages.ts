@@ -4,8 +4,8 @@ import { counted } from '../../base/amounts.ts'
 import { errorCode, errorText } from '../../base/errors.ts'
 import { printable, printableLines } from '../../base/terminal/printable.ts'
 import type { Delivery } from '../../queue/client.ts'
-import type { Message } from '../../queue/message.ts'
-import type { End } from '../../queue/task.ts'
+import type { InboxMessage } from '../../queue/message.ts'
+import type { TaskEnd } from '../../queue/task.ts'
 import { CannotPrint, shownText } from '../print.ts'
 import { isStdoutClosed } from '../closed-stdout.ts'
 import { quoteHeaders } from '../quote-forged.ts'
@@ -46,7 +46,7 @@ async function writeWhole(bytes: Uint8Array): Promise<void> {
   }
 }
 
-function warnLost(messages: readonly Message[]): void {
+function warnLost(messages: readonly InboxMessage[]): void {
   const names = messages.map(({ from, id }) => `${printable(from)} (${id})`).join(', ')
   const are = messages.length === 1 ? 'was' : 'were'
   console.error(
@@ -54,7 +54,7 @@ function warnLost(messages: readonly Message[]): void {
   )
 }
 
-export function messageText(message: Message): string {
+export function messageText(message: InboxMessage): string {
   const { from } = message
   if (message.kind === 'text') {
     const whom = message.to === undefined ? '' : ` to ${message.to}`
@@ -65,7 +65,7 @@ export function messageText(message: Message): string {
   return [`[${from}: ${endText(end, again)}`.trimEnd(), ...notQueuedLines(from, end)].join('\n')
 }
 
-function endText(end: End, again: string): string {
+function endText(end: TaskEnd, again: string): string {
   if (end.success) return `done${again}]\n${bodyText(end.output)}`
   const head = `failed (${end.class})${again}] ${bodyText(end.error)}`
   return end.partialOutput === undefined ? head : `${head}\n${bodyText(end.partialOutput)}`
@@ -75,7 +75,7 @@ function bodyText(body: string): string {
   return quoteHeaders(printableLines(body))
 }
 
-function notQueuedLines(from: string, { notQueued = [] }: End): string[] {
+function notQueuedLines(from: string, { notQueued = [] }: TaskEnd): string[] {
   return notQueued.map(({ name, error, hint = '' }) =>
     `[${from}] Not queued: ${name}. ${bodyText(error)} ${hint}`.trimEnd(),
   )

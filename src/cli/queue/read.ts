@@ -1,3 +1,4 @@
+import { dropUndefined } from '../../base/objects.ts'
 import { parseDuration } from '../../base/durations.ts'
 import { printable } from '../../base/terminal/printable.ts'
 import type { Delivery } from '../../queue/client.ts'
@@ -13,9 +14,9 @@ import { maskMessages } from '../../host/queue/masked.ts'
 import { queueRequest, QueueArguments } from './arguments.ts'
 
 export async function checkInbox(input: Input): Promise<number> {
-  const words = new QueueArguments(input, ['from', 'max'])
-  words.expectNone()
-  const [from, max] = [words.names('from'), words.count('max') ?? 100]
+  const args = new QueueArguments(input, ['from', 'max'])
+  args.expectNone()
+  const [from, max] = [args.names('from'), args.count('max') ?? 100]
   return withQueueClient(
     queueRequest(input),
     'existing',
@@ -45,17 +46,17 @@ function noteMore(more: number, options: string): void {
 
 /** Not on stdout, where scripts expect nothing if there are no messages. */
 function noteEmpty(from: readonly string[] | undefined): void {
-  const words =
+  const text =
     from === undefined
       ? 'The inbox is empty.'
       : `No messages from ${from.map(printable).join(', ')}.`
-  console.error(`[forkhestra] ${words}`)
+  console.error(`[forkhestra] ${text}`)
 }
 
 export async function receiveMessages(input: Input): Promise<number> {
-  const words = new QueueArguments(input, ['from', 'timeout'])
-  words.expectNone()
-  const [from, timeout] = [words.names('from'), words.text('timeout')]
+  const args = new QueueArguments(input, ['from', 'timeout'])
+  args.expectNone()
+  const [from, timeout] = [args.names('from'), args.text('timeout')]
   const timeoutMs = timeout === undefined ? undefined : readTimeout(timeout)
   const stopSwitch = new StopSwitch()
   stopSwitch.listen(() => undefined)
@@ -66,8 +67,8 @@ export async function receiveMessages(input: Input): Promise<number> {
       const query = { from, timeoutMs, lifo: input.flag('lifo') }
       const received = await receiveWhileDriven(opened, query, stopSwitch.stop)
       const { status, senders, deadlock } = received
-      const circle = deadlock === undefined ? {} : { deadlock }
-      if (!(await printDelivery(input, opened, received, { status, senders, ...circle }))) return 1
+      const head = dropUndefined({ status, senders, deadlock })
+      if (!(await printDelivery(input, opened, received, head))) return 1
       if (!input.flag('json')) await explain(received, opened)
       if (status === 'stopped') return 130
       return status === 'received' ? 0 : 1
@@ -91,12 +92,7 @@ async function printDelivery(
 ): Promise<boolean> {
   const messages = await maskMessages(delivery.messages, opened, process.env)
   const text = input.flag('json')
-    ? JSON.stringify({
-        ok: true,
-        ...before,
-        messages: messages.map(messageJson),
-        ...after,
-      })
+    ? JSON.stringify({ ok: true, ...before, messages: messages.map(messageJson), ...after })
     : messages.map(messageText).join('\n')
   return deliver(delivery, text)
 }

@@ -4,9 +4,7 @@ import {
   driveUnfinished,
   driveUntilDone,
   haveSucceeded,
-  isStarted,
   newestOf,
-  STARTED,
   startTasks,
   type Driven,
 } from '../../host/queue/drive.ts'
@@ -14,9 +12,9 @@ import { StopSwitch } from '../../host/stop-switch.ts'
 import { type RunLock, holderOf } from '../../records/journal/run-lock.ts'
 import { mayRetry } from '../../queue/limits.ts'
 import { pushCommand } from '../../queue/push-options.ts'
-import type { TaskBrief } from '../../queue/task.ts'
+import { STARTED_STATES, type TaskBrief } from '../../queue/task.ts'
 import { UsageError, type Input } from '../command.ts'
-import { print, CannotPrint } from '../print.ts'
+import { print, printResult, CannotPrint } from '../print.ts'
 import { printOtherQueues } from './show.ts'
 import { frontEndOf } from '../front-end.ts'
 import { queueRequest, readCount, QueueArguments } from './arguments.ts'
@@ -33,8 +31,8 @@ type Started = Awaited<ReturnType<typeof startTasks>>
 
 /** Starts queued tasks. For a person it stays in the foreground until they have ended. */
 export async function startQueue(input: Input): Promise<number> {
-  const words = new QueueArguments(input, ['parallel'])
-  const [parallel, word] = [words.count('parallel'), words.optional()]
+  const args = new QueueArguments(input, ['parallel'])
+  const [parallel, word] = [args.count('parallel'), args.optional()]
   const count = word === undefined ? undefined : readCount('The number of tasks', word)
   if (parallel !== undefined && count !== undefined) {
     throw new UsageError(
@@ -56,9 +54,8 @@ export async function startQueue(input: Input): Promise<number> {
     },
     async (caller) => {
       const none = { ok: true, ...identityOf(caller), started: [], held: 0, unfinished: [] }
-      print(input.flag('json') ? JSON.stringify(none) : 'The queue is empty.')
-      if (!input.flag('json')) await printOtherQueues(input, '', 'run-queue')
-      return 0
+      printResult(input, none, 'The queue is empty.')
+      return printOtherQueues(input, '', 'run-queue')
     },
   )
 }
@@ -110,11 +107,11 @@ async function driveInTerminal(
 async function reportInterrupted(driven: TerminalQueue, names: readonly string[]): Promise<void> {
   await reportLost(driven, names)
   const { store, run, options } = driven
-  const tasks = newestOf(await store.list(run, { states: STARTED }), names)
+  const tasks = newestOf(await store.list(run, { states: STARTED_STATES }), names)
   const left = tasks.map(({ name }) => name)
   if (left.length > 0) {
     console.error(
-      `[forkhestra] Left: ${left.join(', ')}; resume with: forkhestra run-queue${options}`,
+      `[forkhestra] Not finished: ${left.join(', ')}; resume with: forkhestra run-queue${options}`,
     )
   }
 }
@@ -138,10 +135,10 @@ async function reportLost(
 /** `forkhestra stop` is not a failure if nothing was left to do. */
 async function afterStop(driven: TerminalQueue, names: readonly string[]): Promise<number> {
   const { store, run, options } = driven
-  const left = (await store.list(run)).filter(isStarted).map(({ name }) => name)
+  const left = (await store.list(run, { states: STARTED_STATES })).map(({ name }) => name)
   if (left.length === 0) return codeOf(driven, names)
   console.error(
-    `[forkhestra] Stopped; left: ${left.join(', ')}; resume with: forkhestra run-queue${options}`,
+    `[forkhestra] Stopped; not finished: ${left.join(', ')}; resume with: forkhestra run-queue${options}`,
   )
   return 1
 }
@@ -163,7 +160,7 @@ async function printContinued(
   { store, run }: Pick<TerminalQueue, 'store' | 'run'>,
   unfinished: readonly string[],
 ): Promise<void> {
-  const tasks = newestOf(await store.list(run, { states: STARTED }), unfinished)
+  const tasks = newestOf(await store.list(run, { states: STARTED_STATES }), unfinished)
   const names = tasks
     .filter(({ state, attempt, retry }) => state === 'ready' || mayRetry('lost', attempt, retry))
     .map(({ name }) => name)
@@ -194,7 +191,9 @@ async function printStartedTasks(
   await printContinued({ store, run }, unfinished)
   if (started.length > 0) print(`Started: ${started.join(', ')}`)
   else if (unfinished.length === 0) {
-    print(`Nothing was started.${describeStarted(await store.list(run, { states: STARTED }))}`)
+    print(
+      `Nothing was started.${describeStarted(await store.list(run, { states: STARTED_STATES }))}`,
+    )
     await printOtherQueues(input, run, 'run-queue')
   }
   if (held > 0) print(`${describeQueued(held)}: the limit of running tasks is reached.`)
@@ -227,5 +226,7 @@ function noteOtherProcess({ record }: OpenQueue): void {
   const holder = holderOf(record)
   if (holder === undefined || holder.life === 'dead') return
   const who = holder.pid === 0 ? 'Another process' : `Process ${holder.pid}`
-  console.error(`[forkhestra] ${who} runs the queue of this run; Ctrl-C ends only the waiting.`)
+  console.error(
+    `[forkhestra] ${who} is already running this queue; Ctrl-C only stops waiting for it.`,
+  )
 }

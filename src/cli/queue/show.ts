@@ -4,9 +4,9 @@ import { printable } from '../../base/terminal/printable.ts'
 import { renderTable } from '../../views/table.ts'
 import type { InboxLine } from '../../queue/message.ts'
 import type { Counts } from '../../queue/store.ts'
-import type { TaskBrief } from '../../queue/task.ts'
+import { MAIN, stepAgentName, type TaskBrief } from '../../queue/task.ts'
 import { UsageError, type Input } from '../command.ts'
-import { print } from '../print.ts'
+import { print, printResult } from '../print.ts'
 import { identityOf, withQueueClient, type OpenQueue } from '../../host/queue/caller.ts'
 import { otherQueues } from '../../host/records/unfinished-queues.ts'
 import { recordsFor } from '../records/choose-run.ts'
@@ -28,18 +28,14 @@ export async function showQueue(input: Input): Promise<number> {
     async (opened) => {
       const { run, agent } = opened
       const { tasks, counts, shown } = await describeQueue(opened, input.flag('all'), process.env)
-      if (input.flag('json')) {
-        print(JSON.stringify({ ok: true, run, agent, tasks, counts }))
-        return 0
-      }
-      print(queueLines(opened, shown, counts).join('\n'))
-      await printOtherQueues(input, run)
-      return 0
+      const lines = queueLines(opened, shown, counts)
+      printResult(input, { ok: true, run, agent, tasks, counts }, lines.join('\n'))
+      return printOtherQueues(input, run)
     },
     async (caller) => {
-      printEmpty(input, { ...identityOf(caller), tasks: [], counts: null }, 'The queue is empty.')
-      if (!input.flag('json')) await printOtherQueues(input)
-      return 0
+      const none = { ok: true, ...identityOf(caller), tasks: [], counts: null }
+      printResult(input, none, 'The queue is empty.')
+      return printOtherQueues(input)
     },
   )
 }
@@ -47,8 +43,8 @@ export async function showQueue(input: Input): Promise<number> {
 async function printVerified(input: Input): Promise<number> {
   const verified = await verifyQueue(queueRequest(input))
   if (verified.run === undefined) {
-    const { run } = identityOf(verified.caller)
-    return printEmpty(input, { run, problems: [] }, 'There is no queue to verify.')
+    const none = { ok: true, run: identityOf(verified.caller).run, problems: [] }
+    return printResult(input, none, 'There is no queue to verify.')
   }
   const { run, problems } = verified
   const ok = problems.length === 0
@@ -63,7 +59,7 @@ function queueLines(opened: OpenQueue, tasks: readonly TaskBrief[], counts: Coun
   const isNotDriven = ready + running > 0 && isAbandoned(opened)
   const left = isNotDriven ? describeAbandoned(opened, tasks) : undefined
   return [
-    ...renderTasks(tasks, isNotDriven),
+    ...renderQueue(tasks, isNotDriven, opened.agent),
     countsLine(counts),
     ...(left === undefined ? [] : [left]),
   ]
@@ -81,14 +77,25 @@ export function countsLine({
   return `${queued} queued, ${ready} ready, ${running} running, ${ended} ended; ${room}`
 }
 
-export function renderTasks(tasks: readonly TaskBrief[], isNotDriven: boolean): string[] {
+/** The tasks of other agents of steps than `agent` say whose they are. */
+export function renderQueue(
+  tasks: readonly TaskBrief[],
+  isNotDriven: boolean,
+  agent: string = MAIN,
+): string[] {
   const stateOf = ({ state }: TaskBrief) =>
     isNotDriven && state === 'running' ? 'interrupted' : state
+  const ownerOf = ({ run, parent }: TaskBrief) => {
+    const name = stepAgentName(run, parent) ?? agent
+    return name === agent ? '' : `for ${name}`
+  }
+  const areOwn = tasks.every((task) => ownerOf(task) === '')
   const rows = tasks.map((task) => [
     task.name,
     task.end === null ? stateOf(task) : task.end.success ? 'done' : `failed (${task.end.class})`,
     formatDuration(task.ageMs),
     task.attempt > 1 ? `attempt ${task.attempt}` : '',
+    ...(areOwn ? [] : [ownerOf(task)]),
     firstLine(task.beginning),
   ])
   return renderTable(rows)
@@ -99,20 +106,18 @@ function firstLine(text: string): string {
   return line.length > 60 ? `${line.slice(0, 60)}…` : line
 }
 
+const EMPTY_INBOX = 'The inbox is empty.'
+
 export async function showInbox(input: Input): Promise<number> {
   return withQueueClient(
     queueRequest(input),
     'existing',
     async ({ client, run, agent }) => {
-      const lines = await client.inbox()
-      if (input.flag('json')) {
-        print(JSON.stringify({ ok: true, run, agent, messages: lines }))
-        return 0
-      }
-      print(lines.length === 0 ? 'The inbox is empty.' : inboxLines(lines).join('\n'))
-      return 0
+      const messages = await client.inbox()
+      const text = messages.length === 0 ? EMPTY_INBOX : inboxLines(messages).join('\n')
+      return printResult(input, { ok: true, run, agent, messages }, text)
     },
-    (caller) => printEmpty(input, { ...identityOf(caller), messages: [] }, 'The inbox is empty.'),
+    (caller) => printResult(input, { ok: true, ...identityOf(caller), messages: [] }, EMPTY_INBOX),
   )
 }
 
@@ -126,20 +131,17 @@ export function inboxLines(lines: readonly InboxLine[]): string[] {
   return renderTable(rows)
 }
 
-function printEmpty(input: Input, json: object, words: string): number {
-  print(input.flag('json') ? JSON.stringify({ ok: true, ...json }) : words)
-  return 0
-}
-
-/** Prints what is queued in other runs of the project than `run`. */
+/** Prints what is queued in other runs of the project than `run`; returns the exit code 0. */
 export async function printOtherQueues(
   input: Input,
   run = '',
   verb: 'queue' | 'run-queue' = 'queue',
-): Promise<void> {
-  // Not for agents, nor if a run is named.
-  if (process.env['FORKHESTRA_RUN_ID'] || input.text('run') !== undefined) return
+): Promise<number> {
+  // Not for scripts and agents, nor if a run is named.
+  const isFixed = process.env['FORKHESTRA_RUN_ID'] || input.text('run') !== undefined
+  if (isFixed || input.flag('json')) return 0
   const cwd = input.text('cwd')
   const option = cwd === undefined ? '' : ` --cwd ${cwd}`
   for (const line of await otherQueues(recordsFor(input), run, option, verb)) print(line)
+  return 0
 }

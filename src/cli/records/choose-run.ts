@@ -1,41 +1,64 @@
 import { UserError } from '../../base/errors.ts'
 import { readWhole } from '../../base/numbers.ts'
-import { recordsOf, type Places } from '../../host/records/place.ts'
+import { recordsOf, type ProjectRecords } from '../../host/records/place.ts'
 import type { StepState } from '../../records/events/step-state.ts'
 import { findRun, unreadableNewerThan, type RunBrief } from '../../records/journal/runs.ts'
+import { copyNumber } from '../../views/copies.ts'
 import { UsageError, type Input } from '../command.ts'
 import { frontEndOf, notice } from '../front-end.ts'
 
 /** Where the records of the project are. */
-export function recordsFor(input: Input): Places {
+export function recordsFor(input: Input): ProjectRecords {
   return recordsOf(frontEndOf(input))
 }
 
 /** The run named on the command line. */
-export function runWord(input: Input): string | undefined {
+export function runArgument(input: Input): string | undefined {
   const [word, ...more] = [...input.positionals, ...input.rest]
   if (more[0] !== undefined) throw new UsageError(`Unexpected argument '${more[0]}'.`)
   return word
 }
 
 /** The named run, or the newest. */
-export function chooseRun(input: Input, places: Places): RunBrief {
-  const word = runWord(input)
+export function chooseRun(input: Input, places: ProjectRecords): RunBrief {
+  const word = runArgument(input)
   const run = findRun(places, word)
   const unreadable = word === undefined ? unreadableNewerThan(places, run.id) : []
   for (const id of unreadable)
-    notice(`Warning: the record of the newer run ${id} cannot be read; this is run ${run.id}`)
+    notice(`Warning: the record of the newer run ${id} cannot be read; using run ${run.id}`)
   return run
 }
 
-/** The step with that number; throws if the run has none. */
-export function stepOf({ id, state }: Pick<RunBrief, 'id' | 'state'>, number: number): StepState {
-  const step = state.steps.find((each) => each.number === number)
-  if (step !== undefined) return step
-  throw new UserError(`Run ${id} has no step ${number}.`, `See: forkhestra show ${id}`)
+/** The copies of the step with that number, or one of them; throws if the run does not have it. */
+export function findSteps(
+  { id, state }: Pick<RunBrief, 'id' | 'state'>,
+  number: number,
+  copy: string | undefined,
+): StepState[] {
+  const steps = state.steps.filter((each) => each.number === number)
+  const found = steps.filter((step) => copy === undefined || copyNumber(step) === `#${copy}`)
+  if (found.length > 0) return found
+  const what =
+    steps.length === 0
+      ? `Run ${id} has no step ${number}`
+      : `Step ${number} of run ${id} has no copy ${copy}`
+  throw new UserError(`${what}.`, `See: forkhestra show ${id}`)
 }
 
-/** The whole number of an option. */
+/** Which copy of a step is meant: `2`, or `1.2` for the second in the first copy of a group. */
+export function readCopy(input: Input): string | undefined {
+  const copy = input.text('copy')
+  if (copy === undefined) return undefined
+  if (input.text('step') === undefined)
+    throw new UsageError('--copy needs --step.', 'For example: --step 1 --copy 2')
+  if (/^[1-9]\d*(?:\.[1-9]\d*)*$/.test(copy)) return copy
+  throw new UsageError(
+    `--copy is '${copy}', expected the number of a copy.`,
+    'For example: --copy 2',
+  )
+}
+
+/** The value of an option that takes a whole number. */
 export function readNumber(input: Input, option: string, least = 1): number | undefined {
   const text = input.text(option)
   return text === undefined ? undefined : readWhole(`--${option}`, text, { least })

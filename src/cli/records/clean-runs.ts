@@ -1,5 +1,5 @@
 import { counted } from '../../base/amounts.ts'
-import { printable } from '../../base/terminal/printable.ts'
+import { printable, shownPath } from '../../base/terminal/printable.ts'
 import * as host from '../../host/records/clean-runs.ts'
 import { UsageError, type Input } from '../command.ts'
 import { readNumber, recordsFor } from './choose-run.ts'
@@ -8,7 +8,7 @@ import { readNumber, recordsFor } from './choose-run.ts'
 export async function cleanRuns(input: Input): Promise<number> {
   const keep = readNumber(input, 'keep', 0)
   if (keep === undefined) {
-    throw new UsageError('--keep is required.', 'Write e.g. forkhestra clean --keep 10')
+    throw new UsageError('--keep is required.', 'For example: forkhestra clean --keep 10')
   }
   const places = recordsFor(input)
   const [root] = places.roots
@@ -29,7 +29,7 @@ export async function cleanRuns(input: Input): Promise<number> {
   for (const id of removed) console.log(`${what}: ${printable(id)}`)
   for (const { id, why } of failed) console.log(`not removed: ${printable(id)}: ${printable(why)}`)
   if (removed.length > 0) console.log(`${counted(removed.length, 'run')} ${what}`)
-  else if (failed.length === 0) console.log(`Nothing to remove in ${root}`)
+  else if (failed.length === 0) console.log(`Nothing to remove in ${shownPath(root)}`)
   const options = new Set(kept.flatMap(({ why }) => optionFor(why)))
   if (options.size > 0) console.log(`To remove these as well: ${[...options].join(' ')}`)
   return code

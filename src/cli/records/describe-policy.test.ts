@@ -23,7 +23,10 @@ test('gates, budgets and the action on failure are shown', () => {
     'verify: npm run lint',
     'until: make done',
     'budget: $5.00, 1.0M tokens, 2 h',
-    'on failure: back to step 1, at most 3 times',
+    'on failure: go to step 1, at most 3 times',
+  ])
+  expect(describePolicy({ onFail: { kind: 'goto', step: 1, times: 1 } })).toEqual([
+    'on failure: go to step 1, at most once',
   ])
   expect(describePolicy({ onFail: { kind: 'run', step: 4 } })).toEqual(['on failure: recovery 4'])
   expect(describePolicy({ onFail: { kind: 'continue' } })).toEqual(['on failure: continue'])

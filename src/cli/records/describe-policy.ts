@@ -2,7 +2,7 @@ import type { Budget, OnFail, Policy } from '../../chain/plan/policy.ts'
 import { formatMoney, formatTokens } from '../../base/amounts.ts'
 import { formatDuration } from '../../base/durations.ts'
 
-/** The gates and limits of a step or a chain; all are optional, because the plan may be of another version. */
+/** The gates and limits of a step or a chain; all are optional, because another version may have made the plan. */
 export function describePolicy(policy: Partial<Policy>): string[] {
   const { verify = [], until, when, budget = {}, onFail } = policy
   return [
@@ -27,7 +27,9 @@ function describeBudget({ costUsd, tokens, ms }: Budget): string[] {
 function describeOnFail(onFail: OnFail): string[] {
   switch (onFail.kind) {
     case 'goto':
-      return [`on failure: back to step ${onFail.step}, at most ${onFail.times} times`]
+      return [
+        `on failure: go to step ${onFail.step}, at most ${onFail.times === 1 ? 'once' : `${onFail.times} times`}`,
+      ]
     case 'run':
       return [`on failure: recovery ${onFail.step}`]
     case 'continue':

@@ -2,7 +2,7 @@ import { printable } from '../../base/terminal/printable.ts'
 import { orphansOption, renderRuns, resumeCommand } from '../../views/runs.ts'
 import type { Input } from '../command.ts'
 import { describeRun } from '../../host/records/describe-run.ts'
-import { foreignLine, isFamiliar } from '../../host/records/foreign.ts'
+import { describeForeign, isOwnOrUnsigned } from '../../host/records/foreign.ts'
 import { recordsFor } from './choose-run.ts'
 import { readAllRuns } from '../../host/records/with-queue.ts'
 
@@ -25,7 +25,8 @@ export async function listRecordedRuns(input: Input): Promise<number> {
     )
   for (const { id, unreadable } of runs)
     if (unreadable !== undefined) console.log(`The queue of ${id}: ${printable(unreadable)}`)
-  for (const line of runs.filter((run) => !isFamiliar(run)).flatMap(foreignLine)) console.log(line)
+  for (const { id, foreign } of runs.filter((run) => !isOwnOrUnsigned(run)))
+    console.log(`Run ${id} was not created here: ${describeForeign(foreign)}`)
   for (const id of broken) console.log(`The record of ${printable(id)} cannot be read`)
   return code
 }

@@ -1,5 +1,6 @@
 import { constants } from 'node:os'
-import { UserError } from '../../base/errors.ts'
+import { errorCode, errorText, UserError } from '../../base/errors.ts'
+import { indentRest } from '../../base/terminal/printable.ts'
 import { quoterInside } from '../../engines/marker/line-quoter.ts'
 import type { EventBody, Stamp } from '../../records/events/event.ts'
 import type { RunEvent } from '../../records/events/schema.ts'
@@ -8,16 +9,17 @@ import type { RunBrief } from '../../records/journal/runs.ts'
 import { JsonView } from '../../views/json.ts'
 import { PlainView } from '../../views/plain.ts'
 import { describeCounts, resumeCommand } from '../../views/runs.ts'
-import { RawView, type Part } from '../../views/replay.ts'
+import { isOfPart, RawView, type RunPart } from '../../views/replay.ts'
 import { Terminal } from '../../views/terminal.ts'
 import { cwdOption } from '../../views/describe.ts'
 import { UsageError, type Input } from '../command.ts'
+import { CannotPrint } from '../print.ts'
 import { currentProject } from '../../host/project.ts'
-import { isChat } from '../../host/records/is-chat.ts'
-import { lookAt } from '../../host/records/foreign.ts'
-import { chooseRun, readNumber, recordsFor, stepOf } from './choose-run.ts'
-import { replayRun, type Audience } from '../../host/records/replay-run.ts'
-import { withQueue } from '../../host/records/with-queue.ts'
+import { isChat } from '../../host/records/plan-in.ts'
+import { reportingDamage } from '../../host/records/foreign.ts'
+import { chooseRun, findSteps, readCopy, readNumber, recordsFor } from './choose-run.ts'
+import { replayRun, type ReplayTarget } from '../../host/records/replay-run.ts'
+import { withQueueState } from '../../host/records/with-queue.ts'
 
 /** The command `logs`: exit code 1 if a followed run dies. */
 export async function printLogs(input: Input): Promise<number> {
@@ -26,21 +28,26 @@ export async function printLogs(input: Input): Promise<number> {
   }
   const part = readPart(input)
   const run = chooseRun(input, recordsFor(input))
-  return lookAt(run, () => print(input, run, part))
+  return reportingDamage(run, () => print(input, run, part))
 }
 
-async function print(input: Input, run: RunBrief, part: Part): Promise<number> {
+async function print(input: Input, run: RunBrief, part: RunPart): Promise<number> {
   checkPart(run, part)
   leaveOnSignals()
   const closed = new AbortController()
+  let problem: unknown
+  const lose = (error: unknown) => void (problem ??= error)
   const terminal = new Terminal({
     env: process.env,
     makeQuoter: quoterInside(process.env),
     uncut: input.flag('verbose') || input.flag('raw'),
-    onLost: () => undefined,
-    onClosed: () => closed.abort(),
+    onLost: lose,
+    onClosed: (error) => {
+      lose(error)
+      closed.abort()
+    },
   })
-  const end = await replayRun(run.folder, makeAudience(input, terminal), {
+  const end = await replayRun(run.folder, makeTarget(input, terminal, run), {
     part,
     isFollowed: input.flag('follow'),
     closed: closed.signal,
@@ -51,12 +58,19 @@ async function print(input: Input, run: RunBrief, part: Part): Promise<number> {
     terminal.warn(`[forkhestra] Resume it: ${resumeCommand(run.id, isChat(run.folder))}`)
   }
   await terminal.close({ stop: closed.signal, force: closed.signal })
+  // The reader of a pipe may close it on purpose.
+  if (problem !== undefined && errorCode(problem) !== 'EPIPE') {
+    throw new CannotPrint(
+      `Cannot write the output: ${errorText(problem)}`,
+      'The record is unchanged; write the output to another place.',
+    )
+  }
   return end === 'dead' ? 1 : 0
 }
 
 /** The state of a run that is only a queue. */
 function printQueue(run: RunBrief, terminal: Terminal): void {
-  const { counts, state } = withQueue(run)
+  const { counts, state } = withQueueState(run)
   if (counts === undefined || state.steps.length > 0) return
   const isOpen = counts.queued + counts.ready + counts.running > 0 && run.holder === undefined
   const where = cwdOption(state.cwd, currentProject(process.env))
@@ -64,7 +78,7 @@ function printQueue(run: RunBrief, terminal: Terminal): void {
   terminal.line(`[forkhestra] Queue: ${describeCounts(counts)}${next}`)
 }
 
-function readPart(input: Input): Part {
+function readPart(input: Input): RunPart {
   const [step, iteration] = [readNumber(input, 'step'), readNumber(input, 'iteration')]
   const [task, attempt] = [input.text('task'), readNumber(input, 'attempt')]
   if (task === undefined && attempt !== undefined) {
@@ -73,16 +87,17 @@ function readPart(input: Input): Part {
   if (task !== undefined && (step !== undefined || iteration !== undefined)) {
     throw new UsageError('--task cannot be combined with --step or --iteration.')
   }
-  return { step, iteration, task, attempt }
+  return { step, copy: readCopy(input), iteration, task, attempt }
 }
 
 /** Refuses a part that a run does not have, and names the last one. */
-function checkPart(run: RunBrief, { step, iteration, task, attempt }: Part): void {
-  if (step !== undefined) stepOf(run, step)
+function checkPart(run: RunBrief, part: RunPart): void {
+  const { step, copy, iteration, task, attempt } = part
+  if (step !== undefined) findSteps(run, step, copy)
   // It may still start while the user follows the run.
   if (run.status === 'running' || run.status === 'waiting') return
   if (task !== undefined) checkTask(run, task, attempt)
-  if (iteration !== undefined) checkIteration(run, step, iteration)
+  if (iteration !== undefined) checkIteration(run, part, iteration)
 }
 
 function checkTask({ id, folder }: RunBrief, task: string, attempt: number | undefined): void {
@@ -98,9 +113,9 @@ function checkTask({ id, folder }: RunBrief, task: string, attempt: number | und
   throw new UserError(message, `See: forkhestra show ${id}`)
 }
 
-function checkIteration({ id, folder }: RunBrief, step: number | undefined, wanted: number): void {
+function checkIteration({ id, folder }: RunBrief, { step, copy }: RunPart, wanted: number): void {
   const iterations = [...readEventsOf(folder, ['iteration_started'])]
-    .filter((event) => step === undefined || event.step === step)
+    .filter((event) => isOfPart(event, { step, copy }))
     .map((event) => event.iteration)
   if (iterations.includes(wanted)) return
   const what = step === undefined ? `Run ${id}` : `Step ${step} of run ${id}`
@@ -111,14 +126,15 @@ function checkIteration({ id, folder }: RunBrief, step: number | undefined, want
   throw new UserError(`${what} has no iteration ${wanted}: ${rest}.`, `See: forkhestra show ${id}`)
 }
 
-function makeAudience(input: Input, terminal: Terminal): Audience {
-  const warn = (text: string) => terminal.warn(`[forkhestra] ${text}`)
+function makeTarget(input: Input, terminal: Terminal, { folder }: RunBrief): ReplayTarget {
+  const warn = (text: string) => terminal.warn(indentRest(`[forkhestra] ${text}`))
   if (input.flag('raw'))
     return { view: new RawView(terminal, input.text('task')), kind: 'raw', warn }
   if (!input.flag('json')) {
     // A task that is named is shown in full.
     const isVerbose = input.flag('verbose') || input.text('task') !== undefined
-    return { view: new PlainView(terminal, isVerbose), kind: 'plain', warn }
+    const view = new PlainView(terminal, isVerbose, undefined, undefined, isChat(folder))
+    return { view, kind: 'plain', warn }
   }
   let current: RunEvent | undefined
   // Text of the view gets the time of the event that it belongs to.

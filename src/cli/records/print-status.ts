@@ -2,7 +2,7 @@ import { counted } from '../../base/amounts.ts'
 import { errorText, UserError } from '../../base/errors.ts'
 import { printable } from '../../base/terminal/printable.ts'
 import { recordPlaces } from '../../records/journal/record-folder.ts'
-import { readRuns, unreadableNewerThan } from '../../records/journal/runs.ts'
+import { isNestedRun, readRuns, unreadableNewerThan } from '../../records/journal/runs.ts'
 import type { Project } from '../../host/project.ts'
 import { TaskDatabase } from '../../tasks/database.ts'
 import type { Stats } from '../../tasks/stats.ts'
@@ -12,18 +12,18 @@ import { describeCounts, renderRuns } from '../../views/runs.ts'
 import type { Input } from '../command.ts'
 import { projectOf } from '../front-end.ts'
 import { describeRun } from '../../host/records/describe-run.ts'
-import { isFamiliar } from '../../host/records/foreign.ts'
+import { isOwnOrUnsigned } from '../../host/records/foreign.ts'
 import { isPresentable } from '../../host/records/describe-run.ts'
-import { withQueue } from '../../host/records/with-queue.ts'
+import { withQueueState } from '../../host/records/with-queue.ts'
 import type { QueuedBrief } from '../../host/records/describe-run.ts'
 
 interface Status {
   readonly live: readonly QueuedBrief[]
-  /** The newest run that is over, or dead. */
+  /** The newest run that is over, or dead, and was not started by another. */
   readonly last: QueuedBrief | undefined
   /** Newer runs whose record cannot be read. */
   readonly broken: readonly string[]
-  /** The newest finished run whose queue still has tasks to start. */
+  /** The newest finished run whose queue still has tasks to start or to continue. */
   readonly filled: QueuedBrief | undefined
   readonly tasks: Stats | { readonly error: string }
 }
@@ -34,7 +34,7 @@ export async function printStatus(input: Input): Promise<number> {
   const status = { ...readLastRuns(project), tasks: readProjectTasks(project.folder) }
   const now = Date.now()
   if (input.flag('json')) console.log(JSON.stringify(describe(status, now)))
-  else console.log((await render(status, now)).join('\n'))
+  else console.log((await render(status, now)).map(printable).join('\n'))
   const isUnreadable = runsOf(status).some(({ unreadable }) => unreadable !== undefined)
   return 'error' in status.tasks || isUnreadable || status.broken.length > 0 ? 1 : 0
 }
@@ -46,11 +46,19 @@ function runsOf({ live, last }: Status): readonly QueuedBrief[] {
 function readLastRuns(project: Project): Omit<Status, 'tasks'> {
   const places = recordPlaces(project, process.env)
   const { runs } = readRuns(places)
-  const familiar = runs.filter((run) => isFamiliar(run) && isPresentable(run)).map(withQueue)
-  const [live, over] = [familiar.filter(isLive), familiar.filter((run) => !isLive(run))]
-  const last = over.find(({ foreign }) => foreign === undefined) ?? over[0]
+  const readable = runs
+    .filter((run) => isOwnOrUnsigned(run) && isPresentable(run))
+    .map(withQueueState)
+  const [live, over] = [readable.filter(isLive), readable.filter((run) => !isLive(run))]
+  const outer = over.filter((run) => !isNestedRun(run, places))
+  const last = outer.find(({ foreign }) => foreign === undefined) ?? outer[0]
   const broken = unreadableNewerThan(places, last?.id)
-  return { live, last, broken, filled: over.find(({ counts }) => (counts?.queued ?? 0) > 0) }
+  return { live, last, broken, filled: over.find(hasTasksLeft) }
+}
+
+/** An open queue may have only tasks that were started already. */
+function hasTasksLeft({ status, counts }: QueuedBrief): boolean {
+  return status === 'open' || (counts?.queued ?? 0) > 0
 }
 
 function isLive({ status }: QueuedBrief): boolean {
@@ -83,14 +91,14 @@ async function render(status: Status, now: number): Promise<string[]> {
   const section = (title: string, lines: readonly string[]) =>
     lines.length === 0 ? [`${title}: none`] : [`${title}:`, ...lines.map((line) => `  ${line}`)]
   return [
-    ...section('Live runs', rows.slice(0, live.length)),
+    ...section('Active runs', rows.slice(0, live.length)),
     ...section('Last run', rows.slice(live.length)),
     ...(last === undefined ? [] : notesOn(last.state).map(({ words }) => `    ${words}`)),
     ...(last === undefined ? [] : failedTasks(last)),
     ...runs.flatMap(({ id, unreadable }) =>
-      unreadable === undefined ? [] : [`Queue of ${id}: ${printable(unreadable)}`],
+      unreadable === undefined ? [] : [`Queue of ${id}: ${unreadable}`],
     ),
-    ...broken.map((id) => `The record of the newer run ${printable(id)} cannot be read`),
+    ...broken.map((id) => `The record of the newer run ${id} cannot be read`),
     `Tasks: ${describeProjectTasks(tasks)}`,
     ...(await nextCommands(status)).map((line) => `Next: ${line}`),
   ]
@@ -99,7 +107,7 @@ async function render(status: Status, now: number): Promise<string[]> {
 /** A run whose steps are complete may have tasks that failed. */
 function failedTasks({ id, state, counts }: QueuedBrief): string[] {
   if (counts === undefined || state.steps.length === 0) return []
-  if (counts.failed <= (counts.redone ?? 0)) return []
+  if (counts.failed <= (counts.redone ?? 0) + (counts.cancelled ?? 0)) return []
   return [`    its queue: ${describeCounts(counts)}; see: forkhestra show ${id}`]
 }
 
@@ -137,7 +145,7 @@ async function nextCommands({ live, last, filled, tasks }: Status): Promise<stri
 
 async function nextAfterFailure(run: QueuedBrief, isBusy: boolean): Promise<string[]> {
   const show = `forkhestra show ${run.id}`
-  // Beside an active run it would be refused.
+  // While another run is active, a resume would be refused.
   if (isBusy) return [show]
   // Tasks that failed are not resumed, but pushed again.
   if (run.state.steps.length === 0 && run.status === 'failed') return nextPushes(run, show)

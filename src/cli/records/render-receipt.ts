@@ -5,15 +5,18 @@ import type { CommandReceipt, Receipt } from '../../records/journal/receipt.ts'
 import { counted, formatTokens } from '../../base/amounts.ts'
 import { formatDuration } from '../../base/durations.ts'
 import { formatCost } from '../../views/amounts.ts'
-import { describeEnding } from '../../views/show.ts'
+import { copyNumber } from '../../views/copies.ts'
+import { describeEnding } from '../../views/show-steps.ts'
 import { shorten } from '../../base/shorten.ts'
 
 const WIDTH = 10
 
 /** A receipt in words. */
 export function renderReceipt(receipt: Receipt, agent: string, folder: string): string[] {
-  const { run, step, round, iteration, attempt, outcome, again, ends } = receipt
+  const { run, scope, step, round, iteration, attempt, outcome, again, ends } = receipt
+  const copy = copyNumber({ key: (scope ?? []).join('/') })
   const tries = [
+    ...(copy === '' ? [] : [`copy ${copy.slice(1)}`]),
     ...(round > 1 ? [`round ${round}`] : []),
     ...(attempt > 1 ? [`attempt ${attempt}`] : []),
   ]
@@ -64,7 +67,7 @@ function usageLines({
     ...(model === undefined ? [] : [model]),
     ...(turns === undefined ? [] : [counted(turns, 'turn')]),
     ...(session === undefined ? [] : [`session ${session}`]),
-    ...(denied === undefined || denied === 0 ? [] : [`${counted(denied, 'call')} of tools denied`]),
+    ...(denied === undefined || denied === 0 ? [] : [`${counted(denied, 'tool call')} denied`]),
   ]
   return [
     ...(parts.length === 0 ? [] : [line('model', parts.join(', '))]),

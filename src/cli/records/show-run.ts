@@ -1,78 +1,101 @@
 import { UserError } from '../../base/errors.ts'
 import type { StepState } from '../../records/events/step-state.ts'
 import { readReceipt, type Receipt } from '../../records/journal/receipt.ts'
-import { renderRun, type IterationBrief, type StepDetails } from '../../views/show.ts'
-import type { ShownTasks } from '../../views/show-tasks.ts'
+import { renderRun } from '../../views/show.ts'
+import type { IterationBrief, StepDetails } from '../../views/show-steps.ts'
+import type { FailedTask, ShownTasks } from '../../views/show-tasks.ts'
 import { UsageError, type Input } from '../command.ts'
-import { describeWithReceipts, readListed, roundOf } from '../../host/records/describe-run.ts'
+import { describeWithReceipts } from '../../host/records/describe-run.ts'
 import { currentProject } from '../../host/project.ts'
-import { describeForeign, lookAt } from '../../host/records/foreign.ts'
-import { chooseRun, readNumber, recordsFor, stepOf } from './choose-run.ts'
+import { describeForeign, reportingDamage } from '../../host/records/foreign.ts'
+import { copyNumber } from '../../views/copies.ts'
+import { chooseRun, findSteps, readCopy, readNumber, recordsFor } from './choose-run.ts'
 import { describePolicy } from './describe-policy.ts'
 import { describeProjectTasks, readProjectTasks } from './print-status.ts'
-import { readTasks } from '../../host/records/read-tasks.ts'
-import { listAttempts } from '../../host/records/receipts.ts'
-import { allSteps, readRecordedPlan } from '../../host/records/recorded-plan.ts'
+import { readFailedTasks } from '../../host/queue/failed-tasks.ts'
+import { readQueuedTasks } from '../../host/records/queued-tasks.ts'
+import { listAttempts, readNewest, roundOf } from '../../host/records/receipts.ts'
+import { allSteps } from '../../host/plan-texts.ts'
+import { readRecordedPlan } from '../../host/records/recorded-plan.ts'
 import { renderReceipt } from './render-receipt.ts'
-import { withQueue } from '../../host/records/with-queue.ts'
+import { withQueueState } from '../../host/records/with-queue.ts'
 import type { QueuedBrief } from '../../host/records/describe-run.ts'
+
+/** The part of a run to show; by default all steps, each with its last round. */
+type Part = Readonly<Record<'step' | 'iteration' | 'attempt' | 'round', number | undefined>> & {
+  readonly copy: string | undefined
+}
 
 /** The command `show`. */
 export async function showRun(input: Input): Promise<number> {
-  const [step, iteration] = [readNumber(input, 'step'), readNumber(input, 'iteration')]
-  const [attempt, round] = [readNumber(input, 'attempt'), readNumber(input, 'round')]
-  if (iteration === undefined && attempt !== undefined)
+  const part: Part = {
+    step: readNumber(input, 'step'),
+    copy: readCopy(input),
+    iteration: readNumber(input, 'iteration'),
+    attempt: readNumber(input, 'attempt'),
+    round: readNumber(input, 'round'),
+  }
+  if (part.iteration === undefined && part.attempt !== undefined)
     throw new UsageError('--attempt needs --iteration.')
-  if (step === undefined && (iteration !== undefined || round !== undefined))
+  if (part.step === undefined && (part.iteration !== undefined || part.round !== undefined))
     throw new UsageError('--iteration and --round need --step.')
   const chosen = chooseRun(input, recordsFor(input))
-  return lookAt(chosen, () => show(input, withQueue(chosen), { step, iteration, attempt, round }))
+  return reportingDamage(chosen, () => show(input, withQueueState(chosen), part))
 }
 
-async function show(
-  input: Input,
-  run: QueuedBrief,
-  {
-    step,
-    iteration,
-    attempt,
-    round,
-  }: Record<'step' | 'iteration' | 'attempt' | 'round', number | undefined>,
-): Promise<number> {
-  const steps = step === undefined ? run.state.steps : [stepOf(run, step)]
-  if (steps[0] !== undefined && iteration !== undefined)
-    return showIteration(input, run, steps[0], { iteration, attempt, round })
+async function show(input: Input, run: QueuedBrief, part: Part): Promise<number> {
+  const steps = part.step === undefined ? run.state.steps : findSteps(run, part.step, part.copy)
+  if (part.iteration !== undefined) {
+    const step = onlyCopy(run, steps)
+    const receipt = findReceipt(run, step, part.iteration, part)
+    if (input.flag('json')) console.log(JSON.stringify(receipt))
+    else console.log(renderReceipt(receipt, step.agent, run.folder).join('\n'))
+    return 0
+  }
   // Tasks belong to the run as a whole.
-  const tasks = step === undefined ? await readTasks(run, process.env) : undefined
+  const tasks = part.step === undefined ? await readQueuedTasks(run, process.env) : undefined
   if (input.flag('json')) {
-    console.log(JSON.stringify({ ...describeWithReceipts(run, steps, round), ...tasks }))
-  } else console.log(renderWithReceipts(run, steps, round, tasks).join('\n'))
+    console.log(JSON.stringify({ ...describeWithReceipts(run, steps, part.round), ...tasks }))
+  } else {
+    const isFailedQueue = run.state.steps.length === 0 && run.status === 'failed'
+    const failed = isFailedQueue && tasks !== undefined ? (await readFailedTasks(run)).shown : []
+    console.log(renderWithReceipts(run, steps, part.round, tasks, failed).join('\n'))
+  }
   // The tasks could not be read.
   return tasks?.problem === undefined ? 0 : 1
 }
 
-type Round = number | undefined
+/** Each copy has iterations of its own. */
+function onlyCopy({ id }: QueuedBrief, steps: readonly StepState[]): StepState {
+  const [step] = steps as [StepState]
+  if (steps.length === 1) return step
+  const copy = copyNumber(step).slice(1)
+  throw new UserError(
+    `Step ${step.number} of run ${id} has ${steps.length} copies.`,
+    `Choose one, for example --copy ${copy}`,
+  )
+}
 
 function renderWithReceipts(
   run: QueuedBrief,
   steps: readonly StepState[],
-  round: Round,
+  round: number | undefined,
   tasks: ShownTasks | undefined,
+  failedTasks: readonly FailedTask[],
 ): string[] {
   const plan = readRecordedPlan(run.folder)
   const planned = plan === undefined ? [] : allSteps(plan)
-  const { when, budget } = plan ?? {}
   const detailsOf = (step: StepState): StepDetails => {
-    const { receipts, older } = readListed(run.folder, step, round)
+    const { receipts, older } = readNewest(run.folder, step, round)
     const { policy = {} } = planned.find(({ number }) => number === step.number) ?? {}
     const { running } = step
     const open = running === undefined ? [] : [{ ...running, attempt: step.attempt }]
     return { policy: describePolicy(policy), iterations: [...receipts.map(brief), ...open], older }
   }
-  const policy = describePolicy({ ...(when === undefined ? {} : { when }), budget: budget ?? {} })
+  const policy = describePolicy(plan ?? {})
   const foreign = describeForeign(run.foreign)
   const openTasks = describeOpenTasks(run)
-  return renderRun({ ...run, foreign, policy, tasks, openTasks }, steps, detailsOf, {
+  return renderRun({ ...run, foreign, policy, tasks, failedTasks, openTasks }, steps, detailsOf, {
     now: Date.now(),
     here: currentProject(process.env),
   })
@@ -86,41 +109,50 @@ function describeOpenTasks({ status, foreign, state }: QueuedBrief): string | un
   return isOpen ? describeProjectTasks(tasks) : undefined
 }
 
-interface Which {
-  readonly iteration: number
-  readonly attempt: number | undefined
-  readonly round: number | undefined
-}
-
-function showIteration(input: Input, run: QueuedBrief, step: StepState, which: Which): number {
-  const receipt = findReceipt(run, step, which)
-  if (input.flag('json')) console.log(JSON.stringify(receipt))
-  else console.log(renderReceipt(receipt, step.agent, run.folder).join('\n'))
-  return 0
-}
-
 /** By default of the last round and the last attempt. */
-function findReceipt({ id, folder }: QueuedBrief, step: StepState, which: Which): Receipt {
-  const of = roundOf(step, which.round)
-  const { round } = of
+function findReceipt(
+  { id, folder }: QueuedBrief,
+  step: StepState,
+  iteration: number,
+  part: Part,
+): Receipt {
+  const of = roundOf(step, part.round)
   const { number } = step
   const attempts = listAttempts(folder, of)
-  const tries = attempts.filter(({ iteration }) => iteration === which.iteration)
-  const attempt = which.attempt ?? tries.at(-1)?.attempt
-  const receipt = readReceipt(folder, number, which.iteration, attempt, round)
+  const attempt = part.attempt ?? attempts.findLast((each) => each.iteration === iteration)?.attempt
+  const receipt = readReceipt(folder, { ...of, iteration, attempt })
   if (receipt !== undefined) return receipt
   const last = attempts.at(-1)?.iteration
+  const copy = part.copy === undefined ? '' : ` --copy ${part.copy}`
+  const round = `${copy}${part.round === undefined ? '' : ` --round ${of.round}`}`
   throw new UserError(
-    `No receipt for iteration ${which.iteration} of step ${number}: it has not ended.`,
+    whyNoReceipt(step, { ...part, iteration }, attempts),
     last === undefined
       ? `See: forkhestra show ${id}`
-      : `The last one with a receipt: forkhestra show ${id} --step ${number} --iteration ${last}`,
+      : `The last one with a receipt: forkhestra show ${id} --step ${number}${round} --iteration ${last}`,
   )
 }
 
+function whyNoReceipt(
+  { number, rounds, running }: StepState,
+  { iteration, attempt, round }: Part,
+  attempts: ReturnType<typeof listAttempts>,
+): string {
+  if (round !== undefined && round > rounds) return `Step ${number} has no round ${round}.`
+  const isOfLast = (round ?? rounds) === rounds
+  if (isOfLast && running?.iteration === iteration && attempt === undefined)
+    return `No receipt for iteration ${iteration} of step ${number}: it has not ended.`
+  const isKnown = attempts.some((each) => each.iteration === iteration)
+  if (isKnown && attempt !== undefined)
+    return `Iteration ${iteration} of step ${number} has no attempt ${attempt} that has ended.`
+  return isKnown
+    ? `The receipt for iteration ${iteration} of step ${number} is missing.`
+    : `Step ${number} has no iteration ${iteration} that has ended.`
+}
+
 function brief(receipt: Receipt): IterationBrief {
-  const { iteration, attempt, outcome, again, ms, costUsd, billing, changes } = receipt
+  const { iteration, attempt, startedAt, outcome, again, ms, costUsd, billing, changes } = receipt
   const usage = { costUsd, billing }
   const { commits, fileCount: files } = changes ?? {}
-  return { iteration, attempt, outcome, again, ms, usage, commits, files }
+  return { iteration, attempt, startedAt, outcome, again, ms, usage, commits, files }
 }

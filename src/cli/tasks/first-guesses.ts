@@ -63,7 +63,7 @@ export function guessField(word: string): string | undefined {
 
 /** For statuses typed as options: `--done`. */
 export const STATUS_GUESSES: Readonly<Record<string, string>> = Object.fromEntries(
-  ['todo', 'in-progress', 'blocked', 'done'].map((word) => [word, `Write: --status ${word}`]),
+  ['todo', 'in-progress', 'blocked', 'done'].map((word) => [word, `Use: --status ${word}`]),
 )
 
 function byWord(words: string, command: string): Record<string, string> {

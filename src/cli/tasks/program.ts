@@ -19,7 +19,12 @@ const COMMANDS: Program['commands'] = {
   stats: async () => (await import('./commands/inspect.ts')).statsCommand,
   doctor: async () => (await import('./commands/inspect.ts')).doctorCommand,
   board: async () => (await import('./commands/board.ts')).boardCommand,
-  completions: async () => (await import('./commands/completions.ts')).completionsCommand,
+  completions: async () => {
+    const { makeCompletionsCommand } = await import('../commands/general.ts')
+    return makeCompletionsCommand('forge-tasks', async () => {
+      return (await import('./completions/program.ts')).TASKS_COMPLETIONS
+    })
+  },
   mcp: async () => (await import('./commands/mcp.ts')).mcpCommand,
   help: async () => (await import('../commands/general.ts')).makeHelpCommand(FORGE_TASKS),
   version: async () => (await import('../commands/general.ts')).makeVersionCommand('forge-tasks'),

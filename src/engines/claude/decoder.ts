@@ -1,13 +1,13 @@
-import { dropUndefined } from '../../base/drop-undefined.ts'
+import { dropUndefined } from '../../base/objects.ts'
 import type { Decoder, Fact, LimitFact } from '../engine.ts'
 import { LineReader } from '../line-reader.ts'
 import { MarkerScanner } from '../marker/marker.ts'
-import { plainDecoder } from '../program/decoder.ts'
+import { failureDecoder, plainDecoder } from '../program/decoder.ts'
 import { toolBrief } from '../tool-brief.ts'
 import { asList, asObject, parseEvent, readLimit, type Event } from './event.ts'
 import { readResult, RunningUsage } from './result.ts'
 
-/** Longer lines are skipped to save memory; no relevant event is that long. */
+/** Longer lines are skipped to save memory. */
 const LONGEST_LINE = 64 * 1024 * 1024
 
 const NO_RESULT = { kind: 'error', message: 'ended in the middle of its answer' } as const
@@ -15,9 +15,15 @@ const NO_RESULT = { kind: 'error', message: 'ended in the middle of its answer' 
 /** Marks messages that the CLI writes itself, such as the text of an API error. */
 const SYNTHETIC = '<synthetic>'
 
-/** Reads the output of `claude --output-format stream-json`. Lines that are not events are plain text. */
+/**
+ * Reads the output of `claude --output-format stream-json`. Lines that are not events are plain text. A
+ * marker counts in them only if there are no events at all, because a wrapper may print nothing but text.
+ */
 export class ClaudeDecoder implements Decoder {
-  readonly #lines = new LineReader(LONGEST_LINE, (line, isCut) => this.#take(line, isCut))
+  readonly #lines = new LineReader(LONGEST_LINE, (line, length) => {
+    // No relevant event is longer.
+    if (length <= LONGEST_LINE) this.#take(line)
+  })
   readonly #looksForMarker: boolean
   readonly #now: () => Date
   readonly #usage = new RunningUsage()
@@ -27,9 +33,12 @@ export class ClaudeDecoder implements Decoder {
   #message: unknown
   /** For lines that are not events, printed by wrapper scripts. */
   #plain: Decoder | undefined
+  /** What was found in them before the first event. */
+  #early: Fact[] = []
   /** The last usage limit that was reached. */
   #rejected: LimitFact | undefined
   #hasText = false
+  #hasEvents = false
   #hasResult = false
   #isUnanswered = false
 
@@ -46,7 +55,7 @@ export class ClaudeDecoder implements Decoder {
   end(): readonly Fact[] {
     this.#lines.end()
     this.#endMessage()
-    this.#facts.push(...(this.#plain?.end() ?? []))
+    this.#endPlainText()
     if (this.#isUnanswered) this.#facts.push({ type: 'failure', failure: NO_RESULT })
     return this.#takeFacts()
   }
@@ -57,11 +66,14 @@ export class ClaudeDecoder implements Decoder {
     return facts
   }
 
-  #take(bytes: Buffer, isCut: boolean): void {
-    if (isCut) return
+  #take(bytes: Buffer): void {
     const line = bytes.toString().replace(/\r$/, '')
     const event = parseEvent(line)
     if (event === undefined) return this.#takeText(line)
+    if (!this.#hasEvents) {
+      this.#hasEvents = true
+      this.#endPlainText()
+    }
     this.#isUnanswered = event['type'] !== 'result' && !this.#hasResult
     switch (event['type']) {
       case 'system':
@@ -81,8 +93,19 @@ export class ClaudeDecoder implements Decoder {
     if (line === '' && !this.#hasText) return
     this.#hasText = true
     this.#facts.push({ type: 'message', text: line })
-    this.#plain ??= plainDecoder('out', this.#looksForMarker, this.#now)
-    this.#facts.push(...this.#plain.push(Buffer.from(`${line}\n`)))
+    this.#plain ??= this.#hasEvents
+      ? failureDecoder(this.#now)
+      : plainDecoder('out', this.#looksForMarker, this.#now)
+    const found = this.#plain.push(Buffer.from(`${line}\n`))
+    ;(this.#hasEvents ? this.#facts : this.#early).push(...found)
+  }
+
+  #endPlainText(): void {
+    const found = [...this.#early, ...(this.#plain?.end() ?? [])]
+    const isForged = ({ type }: Fact) => type === 'marker' || type === 'blocked'
+    this.#facts.push(...(this.#hasEvents ? found.filter((fact) => !isForged(fact)) : found))
+    this.#early = []
+    this.#plain = undefined
   }
 
   #takeSystem(event: Event): void {
@@ -140,29 +163,21 @@ function describeRetry(event: Event): string {
   const { attempt, max_retries: most, retry_delay_ms: delay, error_status: status, error } = event
   const seconds = typeof delay === 'number' ? ` in ${Math.round(delay / 1000)} s` : ''
   const why = [status, error].filter((part) => ['number', 'string'].includes(typeof part))
-  return `claude retries${seconds} (${String(attempt)}/${String(most)}): ${why.join(' ')}`
+  return `claude will retry${seconds} (${String(attempt)}/${String(most)}): ${why.join(' ')}`
 }
 
 type Billing = Extract<Fact, { type: 'session' }>['billing']
 
-/** By the source of the key; with a subscription login there is none. */
-const BILLING: Readonly<Record<string, Billing>> = {
-  none: 'subscription',
-  oauth: 'subscription',
-  ANTHROPIC_API_KEY: 'api',
-  apiKeyHelper: 'api',
-  '/login managed key': 'api',
-  user: 'api',
-  project: 'api',
-  org: 'api',
-  temporary: 'api',
-}
+/** The sources of an API key; with a subscription login there is none. */
+const KEY_SOURCES =
+  /^(?:ANTHROPIC_API_KEY|apiKeyHelper|\/login managed key|user|project|org|temporary)$/
 
 /** Names of models on other clouds, which do not use an Anthropic key either. */
 const OTHER_CLOUD = /anthropic\.|@|^arn:/
 
 function billingOf({ apiKeySource: source, model }: Event): Billing {
-  if (typeof source !== 'string' || !Object.hasOwn(BILLING, source)) return undefined
+  if (typeof source !== 'string') return undefined
+  if (KEY_SOURCES.test(source)) return 'api'
   const isElsewhere = typeof model === 'string' && OTHER_CLOUD.test(model)
-  return source === 'none' && isElsewhere ? undefined : BILLING[source]
+  return source === 'oauth' || (source === 'none' && !isElsewhere) ? 'subscription' : undefined
 }

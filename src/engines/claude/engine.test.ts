@@ -163,7 +163,7 @@ test("the user's own settings are excluded only on request", () => {
 test('failure messages on stderr are read too', () => {
   const decoder = claudeEngine.prepare(AGENT, { ...TURN, loop: false }).decode('err')
   decoder?.push(Buffer.from('Credit balance is too low\n'))
-  expect(decoder?.end().map(({ type }) => type)).toEqual(['last_words'])
+  expect(decoder?.end().map(({ type }) => type)).toEqual(['printed_failure'])
 })
 
 const READS: readonly FileRead[] = [

@@ -39,6 +39,9 @@ export const claudeEngine: Engine<ClaudeAgent> = {
       fallback: (hasNoFiles = false) => (hasNoFiles || watch.isRefused ? asText() : undefined),
     }
   },
+  limitScope: () => 'claude',
+  withModel: (agent, model) => ({ ...agent, model }),
+  describeTools: (_, hasQueue) => (hasQueue ? `queue and inbox, ${OWN_MCP_TOOLS}__*` : undefined),
 }
 
 function makeLaunch(
@@ -151,7 +154,7 @@ function tools(agent: ClaudeAgent, hasQueue: boolean): string[] {
   const { allowedTools, disallowedTools = [], permissionMode } = agent
   const allowsMcp = allowsServers(agent)
   const denied = allowsMcp || hasQueue ? disallowedTools : [...disallowedTools, ALL_MCP_TOOLS]
-  // In these modes tools need permission, and nobody is there to grant it.
+  // In these modes tools need a permission that no user is present to grant.
   const asks = allowedTools !== undefined || permissionMode !== undefined
   const own = hasQueue && asks ? [OWN_MCP_TOOLS] : undefined
   const allowed = allowedTools === undefined ? own : [...allowedTools, ...(own ?? [])]

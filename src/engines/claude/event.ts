@@ -1,4 +1,5 @@
 import { parseJson } from '../../base/json.ts'
+import { isAmount } from '../../base/numbers.ts'
 import type { LimitFact } from '../engine.ts'
 
 /** An event of the stream; its fields differ between versions and must be checked. */
@@ -26,7 +27,7 @@ export function readLimit(event: Event): LimitFact | undefined {
     status,
     ...(isTime(resetsAt) ? { resetsAt } : {}),
     ...(typeof kind === 'string' ? { kind } : {}),
-    ...(typeof utilization === 'number' ? { utilization } : {}),
+    ...(isAmount(utilization) ? { utilization } : {}),
   }
 }
 
@@ -45,6 +46,7 @@ export function asList(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-export function asNumber(value: unknown): number {
-  return typeof value === 'number' ? value : 0
+/** A value that is not a valid count is treated as not reported. */
+export function asCount(value: unknown): number {
+  return isAmount(value) ? value : 0
 }

@@ -172,5 +172,5 @@ describe('blocked', () => {
 test('a failure message at the end of plain text counts', () => {
   const fact = read(['working', 'Credit balance is too low']).at(-1)
   const failure = { kind: 'auth_failed', message: 'Credit balance is too low' } as const
-  expect(fact).toEqual({ type: 'last_words', failure })
+  expect(fact).toEqual({ type: 'printed_failure', failure })
 })

@@ -1,6 +1,7 @@
+import { isAmount } from '../../base/numbers.ts'
 import type { Fact, Failure, LimitFact, Tokens } from '../engine.ts'
-import { failureKindOf, readLastWords } from '../limits/limit-messages.ts'
-import { asNumber, asObject, type Event } from './event.ts'
+import { failureKindOf, readPrintedFailure } from '../limits/limit-messages.ts'
+import { asCount, asObject, type Event } from './event.ts'
 
 /** Usage and success, as the `result` event reports them. */
 export function readResult(result: Event, rejected: LimitFact | undefined, now: Date): Fact[] {
@@ -13,8 +14,8 @@ function readUsage(result: Event): Fact {
   const denials = result['permission_denials']
   return {
     type: 'usage',
-    ...(typeof turns === 'number' ? { turns } : {}),
-    ...(typeof costUsd === 'number' ? { costUsd } : {}),
+    ...(isAmount(turns) ? { turns } : {}),
+    ...(isAmount(costUsd) ? { costUsd } : {}),
     // `usage` covers the last answer only.
     ...(models === undefined ? {} : { tokens: sumTokens(Object.values(models), RESULT_KEYS) }),
     ...(Array.isArray(denials) && denials.length > 0 ? { denied: denials.length } : {}),
@@ -29,7 +30,7 @@ function readFailure(
 ): Failure | undefined {
   if (result['is_error'] !== true) return undefined
   const message = messageOf(result)
-  const said = readLastWords(message, now)
+  const said = readPrintedFailure(message, now)
   const kind = kindOf(result, message, said?.kind, rejected)
   const resetsAt = rejected?.resetsAt ?? said?.resetsAt
   if (kind !== 'rate_limited' || resetsAt === undefined) return { kind, message }
@@ -98,7 +99,7 @@ export class RunningUsage {
 
 function sumTokens(usages: readonly unknown[], keys: readonly string[]): Tokens {
   const [input = 0, output = 0, cacheRead = 0, cacheWrite = 0] = keys.map((key) =>
-    usages.reduce<number>((sum, usage) => sum + asNumber(asObject(usage)?.[key]), 0),
+    usages.reduce<number>((sum, usage) => sum + asCount(asObject(usage)?.[key]), 0),
   )
   return { input, output, cacheRead, cacheWrite }
 }

@@ -12,7 +12,7 @@ export interface Transcript {
 
 type Message = Readonly<Record<string, unknown>>
 
-/** Without it, `claude` inserts a message of its own between the results and the prompt. */
+/** Without it, `claude` inserts its own message between the results and the prompt. */
 const ACKNOWLEDGEMENT = 'I am ready for the task.'
 
 /**

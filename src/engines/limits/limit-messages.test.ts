@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import type { Failure } from '../engine.ts'
-import { readLastWords } from './limit-messages.ts'
+import { readPrintedFailure } from './limit-messages.ts'
 
 // Seven minutes past: a full hour that is just over would count in some local time zone.
 const NOW = new Date('2026-11-16T12:07:00Z')
@@ -128,11 +128,11 @@ const KNOWN: readonly Row[] = [
 test.each(KNOWN)('%s: %s', (...[kind, line, resetsAt]) => {
   const message = line === EVENT ? 'claude reported that its usage limit is reached' : line
   const failure = { kind, message, ...(resetsAt === undefined ? {} : { resetsAt }) }
-  expect(readLastWords(line, NOW)).toEqual(failure)
+  expect(readPrintedFailure(line, NOW)).toEqual(failure)
   // Colours, trailing space, Windows line ends and earlier lines change nothing.
-  expect(readLastWords(`working\n\u001b[31m${line}\u001b[0m \r\n\n`, NOW)).toEqual(failure)
-  expect(readLastWords(`working\n\r\u001b[2K${line}\n`, NOW)).toEqual(failure)
-  expect(readLastWords(`working\n  \u001b[31m${line}\u001b[0m\n`, NOW)).toBeUndefined()
+  expect(readPrintedFailure(`working\n\u001b[31m${line}\u001b[0m \r\n\n`, NOW)).toEqual(failure)
+  expect(readPrintedFailure(`working\n\r\u001b[2K${line}\n`, NOW)).toEqual(failure)
+  expect(readPrintedFailure(`working\n  \u001b[31m${line}\u001b[0m\n`, NOW)).toBeUndefined()
 })
 
 const LINE = "You've hit your limit · resets 5pm (UTC)"
@@ -187,12 +187,12 @@ describe('text without a known message', () => {
     [`${LINE}\n${'at frame\n'.repeat(20)}`],
     [`${LINE} · /upgrade ${'x'.repeat(5000)}`],
   ])('%j', (text) => {
-    expect(readLastWords(text, NOW)).toBeUndefined()
+    expect(readPrintedFailure(text, NOW)).toBeUndefined()
   })
 })
 
 test('the last message among the last twenty lines counts', () => {
-  const kind = (text: string) => readLastWords(text, NOW)?.kind
+  const kind = (text: string) => readPrintedFailure(text, NOW)?.kind
   expect(kind(`${OVERLOADED}\n${LINE}\n`)).toBe('rate_limited')
   expect(kind(`${LINE}\n${OVERLOADED}\n`)).toBe('overloaded')
   expect(kind(`${LINE}\n${'at frame\n\n'.repeat(19)}`)).toBe('rate_limited')
@@ -255,7 +255,7 @@ Nov 16 12:00:03 host app[1]: You've hit your limit · resets 5pm (UTC)`,
 }
 
 test.each(Object.entries(OUTPUTS))('output of other programs is ignored: %s', (_, text) => {
-  expect(readLastWords(text, NOW)).toBeUndefined()
+  expect(readPrintedFailure(text, NOW)).toBeUndefined()
 })
 
 test.each([
@@ -272,11 +272,13 @@ test.each([
   ['rate_limited', 'Claude usage limit reached'],
 ] as const)('an ambiguous message counts only as the last line: %s, %s', (...row) => {
   const [kind, line] = row
-  expect(readLastWords(`working\n${line}\n \n`, NOW)?.kind).toBe(kind)
-  expect(readLastWords(`${line}\nexit 1\n`, NOW)).toBeUndefined()
+  expect(readPrintedFailure(`working\n${line}\n \n`, NOW)?.kind).toBe(kind)
+  expect(readPrintedFailure(`${line}\nexit 1\n`, NOW)).toBeUndefined()
 })
 
 test('a message in an unclosed code fence counts: the agent was cut off', () => {
-  expect(readLastWords(`\`\`\`ts\nconst a = 1\n${LINE}`, NOW)?.kind).toBe('rate_limited')
-  expect(readLastWords(`${LINE}\n\`\`\`\n${OVERLOADED}\n\`\`\`\n`, NOW)?.kind).toBe('rate_limited')
+  expect(readPrintedFailure(`\`\`\`ts\nconst a = 1\n${LINE}`, NOW)?.kind).toBe('rate_limited')
+  expect(readPrintedFailure(`${LINE}\n\`\`\`\n${OVERLOADED}\n\`\`\`\n`, NOW)?.kind).toBe(
+    'rate_limited',
+  )
 })

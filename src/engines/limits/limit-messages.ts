@@ -74,7 +74,7 @@ const AMBIGUOUS = wholeLine(
 )
 
 /** The meaning of an API error, by its status and, if given, a pattern for its text; the first match wins. */
-const STATUS_KINDS: readonly (readonly [Failure['kind'], status: RegExp, words?: RegExp])[] = [
+const STATUS_KINDS: readonly (readonly [Failure['kind'], status: RegExp, message?: RegExp])[] = [
   // Not retried: authentication, missing credit, unknown models.
   ['auth_failed', /^40[123]$/],
   ['auth_failed', /^4\d\d$/, /credit balance|billing_error/i],
@@ -83,9 +83,14 @@ const STATUS_KINDS: readonly (readonly [Failure['kind'], status: RegExp, words?:
 ]
 
 /** Undefined if the status does not say whether a retry may help. */
-export function failureKindOf(status: number | string, words: string): Failure['kind'] | undefined {
+export function failureKindOf(
+  status: number | string,
+  message: string,
+): Failure['kind'] | undefined {
   const code = String(status)
-  return STATUS_KINDS.find(([, of, said]) => of.test(code) && said?.test(words) !== false)?.[0]
+  return STATUS_KINDS.find(
+    ([, of, pattern]) => of.test(code) && pattern?.test(message) !== false,
+  )?.[0]
 }
 
 function wholeLine(source: string): RegExp {
@@ -93,7 +98,7 @@ function wholeLine(source: string): RegExp {
 }
 
 /** The failure that the end of an output reports; undefined if it has no known message. */
-export function readLastWords(text: string, now: Date): Failure | undefined {
+export function readPrintedFailure(text: string, now: Date): Failure | undefined {
   const lines = Bun.stripANSI(text)
     .split('\n')
     .filter((line) => line.trim() !== '')
@@ -104,8 +109,8 @@ export function readLastWords(text: string, now: Date): Failure | undefined {
   for (const [index, line] of lines.entries()) {
     if (fences.take(line) || index < lines.length - LAST_LINES) continue
     // CLIs do not indent these messages; test names and logs often are indented.
-    const words = line.replace(/^\r+/, '').trimEnd()
-    const failure = readLine(words, index === lines.length - 1, now)
+    const trimmed = line.replace(/^\r+/, '').trimEnd()
+    const failure = readLine(trimmed, index === lines.length - 1, now)
     if (fences.isOpen) inFence = failure ?? inFence
     else outside = failure ?? outside
   }
@@ -115,23 +120,21 @@ export function readLastWords(text: string, now: Date): Failure | undefined {
 function readLine(line: string, isLast: boolean, now: Date): Failure | undefined {
   if (line.startsWith('{')) return readLimitEvent(line)
   if (line.length > LONGEST_LINE) return undefined
-  const words = line.replaceAll(/[‘’]/g, "'").replaceAll(/\s+/g, ' ').replace(/\.$/, '')
-  const bare = words.replace(/^error: /i, '')
+  const text = line.replaceAll(/[‘’]/g, "'").replaceAll(/\s+/g, ' ').replace(/\.$/, '')
+  const bare = text.replace(/^error: /i, '')
   if (!isLast && AMBIGUOUS.test(bare)) return undefined
-  return (
-    readMessage(words, line, now) ?? readMessage(bare, line, now) ?? readStatusLine(words, line)
-  )
+  return readMessage(text, line, now) ?? readMessage(bare, line, now) ?? readStatusLine(text, line)
 }
 
-function readStatusLine(words: string, message: string): Failure | undefined {
-  const { status = '', said = '' } = API_STATUS.exec(words)?.groups ?? {}
+function readStatusLine(text: string, message: string): Failure | undefined {
+  const { status = '', said = '' } = API_STATUS.exec(text)?.groups ?? {}
   const kind = failureKindOf(status, said)
   return kind === undefined ? undefined : { kind, message }
 }
 
-function readMessage(words: string, message: string, now: Date): Failure | undefined {
-  for (const [kind, pattern] of words === '' ? [] : MESSAGES) {
-    const match = pattern.exec(words)
+function readMessage(text: string, message: string, now: Date): Failure | undefined {
+  for (const [kind, pattern] of text === '' ? [] : MESSAGES) {
+    const match = pattern.exec(text)
     const { when, epoch } = match?.groups ?? {}
     // Without a valid time it is prose.
     if (match === null || (when !== undefined && !isResetTime(when))) continue

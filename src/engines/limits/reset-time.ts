@@ -18,14 +18,14 @@ const JUST_OVER_MS = 2 * 60_000
 const FAR_MS = 18 * 3_600_000
 
 /** Whether the text is a time or a duration, as CLIs write them. */
-export function isResetTime(words: string): boolean {
-  return MOMENT.test(words) || SPANS.test(words)
+export function isResetTime(text: string): boolean {
+  return MOMENT.test(text) || SPANS.test(text)
 }
 
 /** The time in seconds since 1970; an incomplete date means its next occurrence after `now`. */
-export function readResetTime(words: string, now: Date): number | undefined {
-  if (SPANS.test(words)) return Math.ceil((now.getTime() + spanMs(words)) / 1000)
-  const groups = MOMENT.exec(words)?.groups
+export function readResetTime(text: string, now: Date): number | undefined {
+  if (SPANS.test(text)) return Math.ceil((now.getTime() + spanMs(text)) / 1000)
+  const groups = MOMENT.exec(text)?.groups
   if (groups === undefined) return undefined
   const time = readClock(groups)
   if (time === undefined) return undefined
@@ -37,8 +37,8 @@ export function readResetTime(words: string, now: Date): number | undefined {
   return ms === undefined ? undefined : ms / 1000
 }
 
-function spanMs(words: string): number {
-  const parts = [...words.matchAll(SPAN)]
+function spanMs(text: string): number {
+  const parts = [...text.matchAll(SPAN)]
   return parts.reduce((sum, [, count, unit]) => {
     return sum + Number(count) * SPAN_MS[unit!.toLowerCase() as keyof typeof SPAN_MS]
   }, 0)
@@ -72,7 +72,7 @@ function timeIn(zone: string, ms: number): Temporal.ZonedDateTime {
 
 function nextClock(time: Clock, zone: string, now: number): number | undefined {
   const today = timeIn(zone, now).toPlainDate()
-  const all = [-1, 0, 1, 2].flatMap((days) => momentsOf(today.add({ days }), time, zone))
+  const all = [-1, 0, 1, 2].map((days) => momentOf(today.add({ days }), time, zone))
   const next = all.find((ms) => ms > now - JUST_OVER_MS)
   return next !== undefined && next > now + FAR_MS ? all.findLast((ms) => ms <= now) : next
 }
@@ -91,17 +91,10 @@ function nearestDate(
   const years = year === undefined ? [thisYear - 1, thisYear, thisYear + 1] : [Number(year)]
   return years
     .map((each) => Temporal.PlainDate.from({ year: each, month, day }))
-    .flatMap((date) => momentsOf(date, time, zone))
+    .map((date) => momentOf(date, time, zone))
     .toSorted((one, other) => Math.abs(one - now) - Math.abs(other - now))[0]
 }
 
-/** Two if the clock is set back in between; a time that is skipped comes that much later. */
-function momentsOf(date: Temporal.PlainDate, time: Clock, zone: string): number[] {
-  const wanted = date.toPlainDateTime(time)
-  const [earlier, later] = (['earlier', 'later'] as const).map((disambiguation) =>
-    wanted.toZonedDateTime(zone, { disambiguation }),
-  )
-  const isShown = earlier!.toPlainDateTime().equals(wanted)
-  const found = isShown ? [earlier!, later!] : [later!]
-  return [...new Set(found.map((moment) => moment.epochMilliseconds))]
+function momentOf(date: Temporal.PlainDate, time: Clock, zone: string): number {
+  return date.toPlainDateTime(time).toZonedDateTime(zone).epochMilliseconds
 }

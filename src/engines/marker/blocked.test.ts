@@ -72,6 +72,22 @@ test.each([
   expect(reasons(text)).toEqual([])
 })
 
+test.each([
+  ['no_colon', 'ORCHESTRA_BLOCKED no database\n'],
+  ['no_colon', '**ORCHESTRA_BLOCKED** no database'],
+  ['letter_case', 'orchestra_blocked: no database\n'],
+  ['quotes', '"ORCHESTRA_BLOCKED: no database"\n'],
+  [undefined, '```\nORCHESTRA_BLOCKED no database\n```\n'],
+  [undefined, '"ORCHESTRA_BLOCKED: <reason>"\n'],
+  [undefined, 'I would print ORCHESTRA_BLOCKED: no key\n'],
+])('a near miss is reported: %p for %j', (why, text) => {
+  for (const looks of [true, false])
+    for (const size of CHUNK_SIZES)
+      expect(read(text, size, looks)).toEqual(
+        why === undefined ? [] : [{ type: 'marker_refused', why } as Fact],
+      )
+})
+
 test('it is reported when its line ends, and scanning stops', () => {
   const scanner = new MarkerScanner()
   expect(scanner.push(Buffer.from('ORCHESTRA_BLOCKED: no'))).toEqual([])

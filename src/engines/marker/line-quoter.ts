@@ -1,6 +1,5 @@
 import { isStatusLine, mayBecomeStatusLine } from './status-line.ts'
-
-type Environment = Readonly<Record<string, string | undefined>>
+import type { Environment } from '../../base/environment.ts'
 
 const QUOTE = Buffer.from('> ')
 const NEWLINE = 10

@@ -2,7 +2,14 @@ import type { Refusal } from '../../records/events/schema.ts'
 import { Fences } from '../../base/code-fences.ts'
 import type { BlockedFact, Decoder, MarkerFact } from '../engine.ts'
 import { LineReader } from '../line-reader.ts'
-import { isMarker, readBlocked, refusalOf, withoutColours, contentOf } from './status-line.ts'
+import {
+  blockedRefusalOf,
+  isMarker,
+  readBlocked,
+  refusalOf,
+  withoutColours,
+  contentOf,
+} from './status-line.ts'
 
 /** A line without any of these cannot matter. */
 const HINT = /ESTRA_|estra_|```|~~~/
@@ -73,10 +80,11 @@ export class MarkerScanner implements Decoder {
     if (!this.#fences.isInList && !HINT.test(text)) return
     const head = line.subarray(0, HEAD_BYTES)
     if (this.#takeFence(head)) return
-    const words = contentOf(head)
-    const reason = readBlocked(words)
+    const content = contentOf(head)
+    const reason = readBlocked(content)
     if (reason !== undefined) this.#takeBlocked(reason)
-    else if (MENTION.test(text)) this.#takeMention(words, line.length > HEAD_BYTES)
+    else if (MENTION.test(text)) this.#takeMention(content, line.length > HEAD_BYTES)
+    else if (!this.#fences.isOpen) this.#refusal = blockedRefusalOf(content) ?? this.#refusal
   }
 
   #takeFence(head: Buffer): boolean {
@@ -88,9 +96,9 @@ export class MarkerScanner implements Decoder {
     return areFences.length === 1 && areFences[0]!
   }
 
-  #takeMention(words: string, isLong: boolean): void {
+  #takeMention(content: string, isLong: boolean): void {
     if (isLong) this.#refuse('longer_line')
-    else if (!isMarker(words)) this.#refuse(refusalOf(words))
+    else if (!isMarker(content)) this.#refuse(refusalOf(content))
     else if (this.#fences.isOpen) this.#pending.marker = true
     else this.#findMarker()
   }

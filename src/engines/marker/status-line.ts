@@ -1,4 +1,4 @@
-import { shorten } from '../../base/shorten.ts'
+import { oneLine, shorten } from '../../base/shorten.ts'
 import type { Refusal } from '../../records/events/schema.ts'
 
 const MARKER = /^(?:ORCHESTRA|FORKHESTRA)_COMPLETE$/
@@ -7,8 +7,10 @@ const QUOTES = /^["'“”„‘’«»]+|["'“”„‘’«»]+$/g
 /** The word alone may be bold, as labels in Markdown are. */
 const BLOCKED =
   /^(?<bold>\*\*|__)?(?:ORCHESTRA|FORKHESTRA)_BLOCKED(?:\k<bold>:|:\k<bold>|\k<bold>$)(?<reason>.*)$/s
+const WITHOUT_COLON = /^(?:\*\*|__)?(?:ORCHESTRA|FORKHESTRA)_BLOCKED(?:\*\*|__)?\s/
 /** `<reason>`, as in the instructions that an agent may quote. */
 const PLACEHOLDER = /^<[^<>]*>$/
+const LOWER_BLOCKED = /^(?:orchestra|forkhestra)_blocked/
 const LONGEST_REASON = 500
 
 const ESCAPE = 27
@@ -35,14 +37,14 @@ function unwrap(text: string): string {
   return match === null ? text : unwrap(match[2]!.trim())
 }
 
-export function isMarker(words: string): boolean {
-  return MARKER.test(words)
+export function isMarker(content: string): boolean {
+  return MARKER.test(content)
 }
 
 /** Whether a run would take the line as the marker or as a report that its agent is blocked. */
 export function isStatusLine(line: Buffer): boolean {
-  const words = contentOf(line)
-  return isMarker(words) || readBlocked(words) !== undefined
+  const content = contentOf(line)
+  return isMarker(content) || readBlocked(content) !== undefined
 }
 
 /** Whether a line that starts like this can become a status line. */
@@ -50,22 +52,30 @@ export function mayBecomeStatusLine(start: Buffer): boolean {
   // A chunk may end inside a character or an escape sequence.
   const text = withoutColours(start).toString('utf8').replace(CUT_CHARACTER, '')
   if (CONTROL.test(text)) return true
-  const words = text.replace(BEFORE_WORD, '')
-  return STATUS_START.test(words) || WORDS.some((word) => word.startsWith(words))
+  const content = text.replace(BEFORE_WORD, '')
+  return STATUS_START.test(content) || WORDS.some((word) => word.startsWith(content))
 }
 
 /** Why a line that mentions the marker is not the marker. */
-export function refusalOf(words: string): Refusal {
-  if (MARKER.test(words.toUpperCase())) return 'letter_case'
-  if (MARKER.test(words.replaceAll(QUOTES, '').trim())) return 'quotes'
+export function refusalOf(content: string): Refusal {
+  if (MARKER.test(content.toUpperCase())) return 'letter_case'
+  if (MARKER.test(content.replaceAll(QUOTES, '').trim())) return 'quotes'
   return 'longer_line'
 }
 
 /** The reason why the agent is blocked; undefined if the line does not report that. */
-export function readBlocked(words: string): string | undefined {
-  const found = BLOCKED.exec(words)?.groups?.['reason']
+export function readBlocked(content: string): string | undefined {
+  const found = BLOCKED.exec(content)?.groups?.['reason']
   if (found === undefined) return undefined
-  const reason = found.trim().replaceAll(/\s+/g, ' ')
+  const reason = oneLine(found)
   if (PLACEHOLDER.test(reason)) return undefined
   return reason === '' ? 'no reason given' : shorten(reason, LONGEST_REASON)
+}
+
+/** Why a line that is meant to report that the agent is blocked does not; undefined for any other line. */
+export function blockedRefusalOf(content: string): Refusal | undefined {
+  if (WITHOUT_COLON.test(content)) return 'no_colon'
+  if (readBlocked(content.replace(LOWER_BLOCKED, (word) => word.toUpperCase())) !== undefined)
+    return 'letter_case'
+  return readBlocked(content.replaceAll(QUOTES, '').trim()) === undefined ? undefined : 'quotes'
 }

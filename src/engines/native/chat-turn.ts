@@ -46,13 +46,13 @@ export async function* runChatTurn(
   try {
     yield { type: 'session', id: head.id, model: head.model, billing: 'api' }
     const said = userMessageOf(launch, head.tools)
-    if (!isLastSaid(said, history)) conversation.hear(said)
+    if (!isLastSaid(said, history)) conversation.addMessage(said)
     const problem = history.takeProblem()
     // An answer that cannot be stored would be paid for and lost to the next turn.
     if (problem !== undefined) return yield notSaved(problem, io)
     isAsking = true
     let isHeard = false
-    for await (const fact of conversation.say(undefined, signal)) {
+    for await (const fact of conversation.send(undefined, signal)) {
       const isNews: boolean = fact.type === 'delta' || (fact.type === 'message' && !isHeard)
       if (isNews && 'text' in fact) show(fact.text, mask.push(Buffer.from(fact.text)))
       if (fact.type === 'message' || fact.type === 'notice') show('', mask.end())
@@ -105,7 +105,7 @@ function notSaved(why: string, { storage }: AgentIo): Fact {
 export async function addReads(launch: LoopLaunch, io: AgentIo): Promise<void> {
   const { conversation } = await open(launch, io)
   const { tools } = conversation.history.head
-  conversation.hear(userMessageOf({ ...launch, turn: { ...launch.turn, prompt: '' } }, tools))
+  conversation.addMessage(userMessageOf({ ...launch, turn: { ...launch.turn, prompt: '' } }, tools))
   conversation.history.close()
 }
 

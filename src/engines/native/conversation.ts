@@ -1,10 +1,11 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider'
 import { counted } from '../../base/amounts.ts'
 import { awakeMs } from '../../base/awake.ts'
+import type { BudgetSpent } from '../../records/events/schema.ts'
 import type { Fact, FileRead } from '../engine.ts'
 import { costOf, type TieredPrice } from '../prices.ts'
 import { toolBrief } from '../tool-brief.ts'
-import { whyStop } from './conversation/budget.ts'
+import { findStopReason } from './conversation/budget.ts'
 import {
   isCut,
   isOwnAnswer,
@@ -15,10 +16,10 @@ import {
 import type { History } from './conversation/history.ts'
 import {
   asksToContinue,
-  asksToHandBack,
+  asksForReport,
   BUDGET_AGAIN,
   CONTINUE,
-  handBackText,
+  reportRequest,
 } from './conversation/own-messages.ts'
 import { readMessages } from './conversation/reads.ts'
 import type { AgentIo } from './io.ts'
@@ -36,7 +37,7 @@ export interface UserMessage {
 }
 
 /** Finds further facts in a message. If it is not whole, its last line may be incomplete. */
-export type Scan = (text: string, isWhole: boolean) => readonly Fact[]
+export type Scanner = (text: string, isWhole: boolean) => readonly Fact[]
 
 export interface Parts {
   readonly history: History
@@ -49,7 +50,7 @@ export interface Parts {
   readonly headers?: Readonly<Record<string, string>> | undefined
   readonly price?: TieredPrice | undefined
   readonly io: Pick<AgentIo, 'workspace' | 'left' | 'spent'>
-  readonly scan?: Scan | undefined
+  readonly scan?: Scanner | undefined
 }
 
 const NO_TURN_LEFT = 'The call was not made: no turns left.'
@@ -70,20 +71,20 @@ export class Conversation {
    * Sends a message and yields facts up to an answer without tool calls. Without a message it continues
    * the conversation. `signal` may interrupt it at any time; the next call continues.
    */
-  async *say(said: UserMessage | undefined, signal: AbortSignal): AsyncGenerator<Fact> {
+  async *send(said: UserMessage | undefined, signal: AbortSignal): AsyncGenerator<Fact> {
     // A second signal may end the process before the conversation is closed.
     signal.addEventListener('abort', () => this.history.markReported(), { once: true })
     this.history.answerInterruptedCalls()
-    if (said !== undefined) this.hear(said)
-    else if (yield* this.#takeUp()) return
+    if (said !== undefined) this.addMessage(said)
+    else if (yield* this.#resume()) return
     const { maxTurns, io } = this.#parts
-    // Turns before an interruption count, too.
+    // Turns before an interruption also count.
     let turns = this.history.answersToQuestion.length
     for (;;) {
       signal.throwIfAborted()
       if (turns >= maxTurns) return yield* this.#outOfTurns(maxTurns)
-      const spent = whyStop(this.history, io)
-      if (spent !== undefined) return yield* this.#handBack(spent, signal)
+      const spent = findStopReason(this.history, io)
+      if (spent !== undefined) return yield* this.#requestReport(spent, signal)
       const answer = yield* this.#ask('auto', signal)
       turns += 1
       const calls = answer.parts.filter((part) => part.type === 'call')
@@ -95,7 +96,7 @@ export class Conversation {
   }
 
   /** Adds a message without a request to the model; files may come without text. */
-  hear({ text, reads = [] }: UserMessage): void {
+  addMessage({ text, reads = [] }: UserMessage): void {
     const { seen, io } = this.#parts
     for (const message of readMessages(reads, this.history.callCount, io.workspace)) {
       if (message.type === 'result' && message.seen !== undefined) seen.note(message.seen)
@@ -105,9 +106,9 @@ export class Conversation {
   }
 
   /** Reports a stored answer that was never reported; true if that ends the turn. */
-  *#takeUp(): Generator<Fact, boolean> {
+  *#resume(): Generator<Fact, boolean> {
     const { isAnswered, isCutOff, lastAnswers, messages } = this.history
-    if (isHandedBack(messages)) return yield* this.#takeBack()
+    if (hasReported(messages)) return yield* this.#resumeAfterReport()
     if (!isAnswered && !isCutOff) return false
     yield this.#usage()
     yield* this.#report(lastAnswers)
@@ -121,16 +122,16 @@ export class Conversation {
   }
 
   /** A report about a spent budget does not complete the work: it continues if there is more. */
-  *#takeBack(): Generator<Fact, boolean> {
+  *#resumeAfterReport(): Generator<Fact, boolean> {
     yield this.#usage()
-    const message = whyStop(this.history, this.#parts.io)
-    if (message === undefined) {
+    const spent = findStopReason(this.history, this.#parts.io)
+    if (spent === undefined) {
       this.history.add({ type: 'user', text: BUDGET_AGAIN })
       return false
     }
     yield* this.#report(this.history.lastAnswers)
     yield* this.#scan()
-    yield { type: 'failure', failure: { kind: 'budget', message } }
+    yield budgetFailure(spent)
     return true
   }
 
@@ -199,7 +200,7 @@ export class Conversation {
     { unreadable, finish }: Answer,
     signal: AbortSignal,
   ): AsyncGenerator<Fact> {
-    // The effects of a call survive a power failure, so its record must, too.
+    // The effects of a call survive a power failure, so its record must as well.
     if (calls.length > 0) await this.history.sync()
     for (const call of calls) {
       signal.throwIfAborted()
@@ -227,13 +228,13 @@ export class Conversation {
     return tool.call(input, workspace, AbortSignal.any([signal, spent]))
   }
 
-  async *#handBack(why: string, signal: AbortSignal): AsyncGenerator<Fact> {
+  async *#requestReport(spent: BudgetSpent, signal: AbortSignal): AsyncGenerator<Fact> {
     if (this.history.isCutOff) yield* this.#scan()
-    this.history.add({ type: 'user', text: handBackText(why) })
+    this.history.add({ type: 'user', text: reportRequest(spent.error) })
     yield* this.#ask('none', signal)
     if (this.history.isCutOff) yield* this.#scan()
     this.history.answerOpenCalls(NO_TURN_LEFT)
-    yield { type: 'failure', failure: { kind: 'budget', message: why } }
+    yield budgetFailure(spent)
   }
 
   *#outOfTurns(most: number): Generator<Fact> {
@@ -244,10 +245,14 @@ export class Conversation {
   }
 }
 
+function budgetFailure({ error: message, limit }: BudgetSpent): Fact {
+  return { type: 'failure', failure: { kind: 'budget', message, limit } }
+}
+
 /** Whether the last answer is a report about a spent budget. */
-function isHandedBack(messages: readonly Message[]): boolean {
+function hasReported(messages: readonly Message[]): boolean {
   const at = messages.findLastIndex(({ type }) => type === 'user')
-  return asksToHandBack(messages[at]) && messages.slice(at).some(isOwnAnswer)
+  return asksForReport(messages[at]) && messages.slice(at).some(isOwnAnswer)
 }
 
 function textsOf(parts: Answer['parts']): string[] {

@@ -1,5 +1,7 @@
 import { UserError } from '../../base/errors.ts'
 import type { Engine, LoopLaunch, NativeAgent } from '../engine.ts'
+import { findModel, parseModel } from './model-names.ts'
+import { toolNames } from './tool-sets.ts'
 
 /** The built-in agent: this process calls the model itself, without a coding CLI. */
 export const nativeEngine: Engine<NativeAgent, LoopLaunch> = {
@@ -7,7 +9,7 @@ export const nativeEngine: Engine<NativeAgent, LoopLaunch> = {
     const [arg] = turn.args
     if (arg !== undefined) {
       throw new UserError(
-        `Agent '${agent.name}' takes no arguments, but got ${JSON.stringify(arg)}.`,
+        `Agent '${agent.name}' takes no arguments, but got '${arg}'.`,
         'Native agents have no command line. Put it into the prompt or the configuration.',
       )
     }
@@ -24,4 +26,13 @@ export const nativeEngine: Engine<NativeAgent, LoopLaunch> = {
     ]
     return { kind: 'loop', agent, turn, argv, isStructured: true }
   },
+  limitScope: ({ provider, baseUrl }) => `${provider} ${baseUrl ?? ''}`,
+  withModel(agent, model) {
+    const { provider } = agent
+    // A model name without a provider uses the agent's provider.
+    const isBare = !model.includes('/') || provider === 'compatible'
+    const named = findModel(model) ?? parseModel(isBare ? `${provider}/${model}` : model)
+    return { ...agent, ...named }
+  },
+  describeTools: (agent, hasQueue) => toolNames(agent, hasQueue).join(', ') || 'none',
 }

@@ -1,4 +1,5 @@
 import { UserError } from '../../base/errors.ts'
+import { own } from '../../base/objects.ts'
 import type { NativeAgent, Provider } from '../engine.ts'
 
 const PROVIDERS: readonly Provider[] = ['anthropic', 'openai', 'google', 'compatible']
@@ -39,14 +40,14 @@ const FAMILIES: readonly (readonly [RegExp, Provider])[] = [
 ]
 
 /** `model` is written as `provider/id`. */
-export interface NamedModel {
+interface NamedModel {
   readonly provider: Provider
   readonly model: string
 }
 
 /** Undefined if the text does not name or imply a provider. */
 export function findModel(text: string): NamedModel | undefined {
-  const name = Object.hasOwn(ALIASES, text) ? ALIASES[text]! : text
+  const name = own(ALIASES, text) ?? text
   const slash = name.indexOf('/')
   const word = name.slice(0, Math.max(0, slash))
   const provider = PROVIDERS.find(
@@ -62,8 +63,8 @@ export function parseModel(text: string): NamedModel {
   const found = findModel(text)
   if (found !== undefined) return found
   throw new UserError(
-    `Unknown provider for model ${JSON.stringify(text)}.`,
-    `Write provider/model, for example "openai/gpt-6-sol". Providers: ${PROVIDERS.join(', ')}.`,
+    `Unknown provider for model '${text}'.`,
+    `Use provider/model, for example 'openai/gpt-6-sol'. Providers: ${PROVIDERS.join(', ')}.`,
   )
 }
 

@@ -1,10 +1,13 @@
 import { join } from 'node:path'
-import { readTextFile } from '../../base/files.ts'
+import type { Environment } from '../../base/environment.ts'
+import { readTextFile, realPathOf } from '../../base/files.ts'
+import { repositoryTop } from '../../base/repository.ts'
+import { findForeignLink, isLink } from '../../base/tracked.ts'
 import type { NativeAgent } from '../engine.ts'
 import { priceOf } from '../prices.ts'
 import { randomLetters } from '../../base/ids.ts'
 import { CONVERSATION_HEADER } from '../../base/scripted-model.ts'
-import { Conversation, type Scan } from './conversation.ts'
+import { Conversation, type Scanner } from './conversation.ts'
 import { History } from './conversation/history.ts'
 import type { AgentIo } from './io.ts'
 import { isScripted, loadModel } from './models/load-model.ts'
@@ -19,7 +22,7 @@ export interface Opening {
   readonly systemPrompt: string
   /** Identifies the conversation on resume, together with model, system prompt and tools. */
   readonly subject: string
-  readonly scan?: Scan | undefined
+  readonly scan?: Scanner | undefined
 }
 
 /** Starts a conversation, or continues a stored one. */
@@ -36,7 +39,7 @@ export async function openConversation(opening: Opening, io: AgentIo): Promise<C
   }))
   const about = JSON.stringify([name, systemPrompt, descriptions, subject, io.workspace.cwd])
   const print = new Bun.CryptoHasher('sha256').update(about).digest('hex')
-  const system = `${systemPrompt}\n\n${describeSurroundings(io.workspace.cwd, new Date())}`
+  const system = `${systemPrompt}\n\n${describeSurroundings(io.workspace.cwd, new Date(), io.env)}`
   const head = { id: `c-${randomLetters(16)}`, model: name, system, tools: descriptions, print }
   const history = History.open(head, io.storage, io.resumePolicy)
   for (const file of history.seen) seen.note(file)
@@ -56,23 +59,29 @@ export async function openConversation(opening: Opening, io: AgentIo): Promise<C
 }
 
 /** The part of the system prompt about folder, date and project; fixed for a conversation. */
-function describeSurroundings(cwd: string, now: Date): string {
+function describeSurroundings(cwd: string, now: Date, env: Environment): string {
   const facts = [
     '# Where you are',
     `Working directory: ${cwd}`,
     `System: ${process.platform}`,
     `Date: ${now.toISOString().slice(0, 10)}`,
   ].join('\n')
-  return [facts, ...instructionsOf(cwd)].join('\n\n')
+  return [facts, ...instructionsOf(cwd, env)].join('\n\n')
 }
 
 const LIMIT_BYTES = 64 * 1024
 
 /** The project's instructions for agents; the first file that exists is used. */
-function instructionsOf(cwd: string): string[] {
+function instructionsOf(cwd: string, env: Environment): string[] {
+  const folder = realPathOf(cwd) ?? cwd
+  const top = repositoryTop(folder) ?? folder
   for (const name of ['AGENTS.md', 'CLAUDE.md']) {
     const heading = `# ${name} of the project`
-    const file = readTextFile(join(cwd, name), LIMIT_BYTES)
+    const path = join(folder, name)
+    // The author of a repository must not be able to send other files of the user to the model.
+    if (isLink(path) && findForeignLink(path, top, env) !== undefined)
+      return [heading, 'It is not included here, because it is a link out of the project.']
+    const file = readTextFile(path, LIMIT_BYTES)
     if (file.kind === 'text' && file.text.trim() !== '') return [heading, file.text.trim()]
     if (file.kind === 'unusable')
       return [heading, `It is not included here, because it ${file.problem}. Read it yourself.`]

@@ -2,7 +2,7 @@ import { UserError } from '../../base/errors.ts'
 import { withContextBlock } from '../context-block.ts'
 import type { Fact, Failure, LoopLaunch } from '../engine.ts'
 import { MarkerScanner } from '../marker/marker.ts'
-import type { Conversation, Scan, UserMessage } from './conversation.ts'
+import type { Conversation, Scanner, UserMessage } from './conversation.ts'
 import type { AgentIo } from './io.ts'
 import { ModelError } from './models/ask-model.ts'
 import { keyName } from './models/load-model.ts'
@@ -24,7 +24,7 @@ export async function* runAgent(
       const text = `resuming a conversation of ${history.messages.length} messages`
       yield { type: 'notice', text }
     }
-    yield* conversation.say(
+    yield* conversation.send(
       history.isResumed ? undefined : userMessageOf(launch, history.head.tools),
       signal,
     )
@@ -49,7 +49,7 @@ export function withKeyName(failure: Failure, { agent }: LoopLaunch, { env }: Ag
 async function open({ agent, turn }: LoopLaunch, io: AgentIo): Promise<Conversation | Fact> {
   const { systemPrompt = '', prompt = '', reads = [], loop } = turn
   const subject = JSON.stringify([prompt, reads.map(({ path }) => path)])
-  const scan: Scan = (text, isWhole) => scanMessage(text, isWhole, loop)
+  const scan: Scanner = (text, isWhole) => scanMessage(text, isWhole, loop)
   try {
     return await openConversation({ agent, systemPrompt, subject, scan }, io)
   } catch (error) {

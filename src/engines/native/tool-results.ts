@@ -1,5 +1,6 @@
+import { dropUndefined } from '../../base/objects.ts'
 import type { CallPart, ResultEntry } from './conversation/entry.ts'
-import { failed } from './tools/problems.ts'
+import { fail } from './tools/problems.ts'
 import type { ToolAnswer } from './tools/tool.ts'
 
 const NO_JSON = 'The input of the call is not valid JSON.'
@@ -8,27 +9,19 @@ const CUT =
 
 /** For a call with invalid input; `finish` is why the answer ended. */
 export function unreadableCall(finish: string): ToolAnswer {
-  return failed(finish === 'length' ? CUT : NO_JSON)
+  return fail(finish === 'length' ? CUT : NO_JSON)
 }
 
 export function unknownTool(name: string, known: readonly string[]): ToolAnswer {
   const list = known.length === 0 ? 'none' : known.join(', ')
-  return failed(`There is no tool '${name}'. Your tools: ${list}.`)
+  return fail(`There is no tool '${name}'. Your tools: ${list}.`)
 }
 
 export function resultOf(
   { id, name }: CallPart,
   { text, isError, diff, seen }: ToolAnswer,
 ): ResultEntry {
-  return {
-    type: 'result',
-    id,
-    name,
-    text,
-    ...(isError === true ? { isError } : {}),
-    ...(diff === undefined ? {} : { diff }),
-    ...(seen === undefined ? {} : { seen }),
-  }
+  return { type: 'result', id, name, text, ...dropUndefined({ isError, diff, seen }) }
 }
 
 const LONGEST_ERROR = 200

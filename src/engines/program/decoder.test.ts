@@ -4,7 +4,7 @@ import { plainDecoder } from './decoder.ts'
 
 const LIMIT = 'Claude AI usage limit reached|1794789277'
 const LAST_WORDS: Fact = {
-  type: 'last_words',
+  type: 'printed_failure',
   failure: { kind: 'rate_limited', message: LIMIT, resetsAt: 1794789277 },
 }
 const MARKER: Fact = { type: 'marker' }

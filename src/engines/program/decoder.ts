@@ -1,5 +1,5 @@
 import type { Decoder, Fact } from '../engine.ts'
-import { readLastWords } from '../limits/limit-messages.ts'
+import { readPrintedFailure } from '../limits/limit-messages.ts'
 import { MarkerScanner, StderrScanner } from '../marker/marker.ts'
 
 const TAIL_BYTES = 8 * 1024
@@ -26,8 +26,8 @@ class PlainDecoder implements Decoder {
     const facts = this.#scanner?.end() ?? []
     const text = this.#tail.toString()
     const wholeLines = this.#isCut ? text.replace(/^[^\n]*\n?/, '') : text
-    const failure = readLastWords(wholeLines, this.#now())
-    return failure === undefined ? facts : [...facts, { type: 'last_words', failure }]
+    const failure = readPrintedFailure(wholeLines, this.#now())
+    return failure === undefined ? facts : [...facts, { type: 'printed_failure', failure }]
   }
 
   get isDoneIfSilent(): boolean {
@@ -43,4 +43,9 @@ export function plainDecoder(
 ): Decoder {
   if (stream === 'out') return new PlainDecoder(new MarkerScanner({ looksForMarker: loop }), now)
   return new PlainDecoder(loop ? new StderrScanner() : undefined, now)
+}
+
+/** Looks only for a known failure message at the end. */
+export function failureDecoder(now: () => Date): Decoder {
+  return new PlainDecoder(undefined, now)
 }

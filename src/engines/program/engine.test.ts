@@ -31,10 +31,10 @@ test('the marker is looked for only in a loop, failure messages always', () => {
     const text = 'ORCHESTRA_COMPLETE\nCredit balance is too low\n'
     return [...decoder.push(Buffer.from(text)), ...decoder.end()].map(({ type }) => type)
   }
-  expect(facts(true, 'out')).toEqual(['marker', 'last_words'])
-  expect(facts(false, 'out')).toEqual(['last_words'])
-  expect(facts(true, 'err')).toEqual(['marker_refused', 'last_words'])
-  expect(facts(false, 'err')).toEqual(['last_words'])
+  expect(facts(true, 'out')).toEqual(['marker', 'printed_failure'])
+  expect(facts(false, 'out')).toEqual(['printed_failure'])
+  expect(facts(true, 'err')).toEqual(['marker_refused', 'printed_failure'])
+  expect(facts(false, 'err')).toEqual(['printed_failure'])
 })
 
 test('a prompt of exactly the limit is accepted, one byte more is refused', () => {

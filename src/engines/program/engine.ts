@@ -25,6 +25,9 @@ export const binaryEngine: Engine<BinaryAgent> = {
       decode: (stream) => plainDecoder(stream, turn.loop),
     }
   },
+  limitScope: ({ name }) => name,
+  withModel: (agent) => agent,
+  describeTools: () => undefined,
 }
 
 function checkPrompt(agent: BinaryAgent, prompt: string, reads: readonly FileRead[]): void {

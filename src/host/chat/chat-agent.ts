@@ -1,3 +1,4 @@
+import { dropUndefined, own } from '../../base/objects.ts'
 import { UserError } from '../../base/errors.ts'
 import { parseModel, VARIABLES } from '../../engines/native/model-names.ts'
 import type { NativeAgent, Provider, ResolvedAgent } from '../../engines/engine.ts'
@@ -15,7 +16,7 @@ export type ChosenModel = Pick<AgentConfig, 'model' | 'baseUrl'>
 const NAME = 'chat'
 
 const PROMPT =
-  'You are a software engineer who works together with the person in the project in the working directory. Read before you change something, and verify what you have changed.'
+  'You are a software engineer working with the user on the project in the working directory. Read code before you change it, and verify your changes.'
 
 /** The default model of each provider; the first one whose key is set is used. */
 const MODELS: readonly (readonly [Provider, string])[] = [
@@ -26,19 +27,20 @@ const MODELS: readonly (readonly [Provider, string])[] = [
 
 /** Adds the agent of a chat to the configured ones. */
 export function withChatAgent(
-  chosen: ChosenModel,
+  { model, baseUrl }: ChosenModel,
   word: string | undefined,
   agents: Agents,
   facts: Facts,
   cwd: string,
 ): { readonly name: string; readonly agents: Agents } {
   const name = word ?? NAME
-  const known = Object.hasOwn(agents, name) ? agents[name] : undefined
+  const known = own(agents, name)
   const config = known ?? (word === undefined ? defaultAgent(facts) : undefined)
   // Checked first: the problems of an agent that runs in claude do not matter here.
   const place = { agents, cwd, base: cwd, agentBase: cwd }
   if (config?.engine !== 'native' && isBuiltIn(name, place, facts)) throw notNative(name, CLAUDE)
   if (config === undefined) return { name, agents }
+  const chosen = dropUndefined({ model, baseUrl })
   return { name, agents: { ...agents, [name]: { ...config, ...chosen } } }
 }
 
@@ -62,9 +64,9 @@ export function asChat(plan: Plan): Plan {
 /** The same chat with another model. */
 export function withModel(plan: Plan, { model, baseUrl }: ChosenModel): Plan {
   return withStep(plan, (step) => {
-    const agent = mustBeNative(step.agent)
     const other = model === undefined ? {} : parseModel(model)
-    return { ...step, agent: { ...agent, ...other, ...(baseUrl === undefined ? {} : { baseUrl }) } }
+    const agent = { ...mustBeNative(step.agent), ...other, ...dropUndefined({ baseUrl }) }
+    return { ...step, agent }
   })
 }
 
@@ -84,6 +86,6 @@ function mustBeNative(agent: ResolvedAgent): NativeAgent {
 function notNative(name: string, kind: string): UserError {
   return new UserError(
     `chat works with native agents only, and '${name}' is not one: ${kind}.`,
-    `Give it "engine": "native" in the configuration, or write: forkhestra run ${name}`,
+    `Give it "engine": "native" in the configuration, or use: forkhestra run ${name}`,
   )
 }

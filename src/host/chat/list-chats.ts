@@ -2,7 +2,7 @@ import type { RecordPlaces } from '../../records/journal/record-folder.ts'
 import { listRuns, type RunBrief } from '../../records/journal/runs.ts'
 import { lastExchange } from '../../engines/native/chat-turn.ts'
 import { conversationIn } from '../conversation-path.ts'
-import { isChat } from '../records/is-chat.ts'
+import { isChat } from '../records/plan-in.ts'
 
 /** All chats, newest first. */
 export function chatsIn(places: RecordPlaces): RunBrief[] {

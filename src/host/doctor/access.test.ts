@@ -112,7 +112,7 @@ test.each<[string, Record<string, string>, Files, string]>([
     'a file, and the key is in the settings',
     {},
     { ...login({}), '.claude/settings.json': `{"env":{"ANTHROPIC_API_KEY":"${SECRET}"}}` },
-    `configured in the settings of claude; ${BILLED}`,
+    `configured in the claude settings; ${BILLED}`,
   ],
 ])('a key beside a login by %s is a warning', (_, env, files, text) => {
   expect(check(env, files)).toEqual(['warning', text])
@@ -151,7 +151,7 @@ test('the settings of claude win over the environment', () => {
   const HOME = makeProject({ '.claude/settings.json': JSON.stringify(settings) })
   expect(checkAddresses({ HOME, ANTHROPIC_BASE_URL: 'https://other.example' })).toMatchObject({
     state: 'ok',
-    text: 'ANTHROPIC_BASE_URL in the settings of claude is http://127.0.0.1:8080',
+    text: 'ANTHROPIC_BASE_URL in the claude settings is http://127.0.0.1:8080',
   })
 })
 

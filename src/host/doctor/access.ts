@@ -4,9 +4,10 @@ import { UserError } from '../../base/errors.ts'
 import { readTextFile } from '../../base/files.ts'
 import { parseJson } from '../../base/json.ts'
 import type { ChainsConfig } from '../../chain/parse/chains-schema.ts'
+import { HIDDEN_KEY, isKeyHidden } from '../../chain/plan/checks.ts'
 import { makeNativeAgent } from '../../chain/plan/direct-agent.ts'
 import { keyVariables } from '../../engines/native/model-names.ts'
-import { ok, problem, soften, warning, type Check, type Place } from './check.ts'
+import { ok, problem, soften, warning, type Check, type CheckContext } from './check.ts'
 
 // The checks for access to models. No text contains any part of a secret.
 
@@ -30,7 +31,11 @@ interface Login {
 }
 
 /** Whether `claude` is logged in, according to its files. */
-export function checkLogin({ env, needsClaude }: Place, now: number, platform: string): Check {
+export function checkLogin(
+  { env, needsClaude }: CheckContext,
+  now: number,
+  platform: string,
+): Check {
   const [used, ...unused] = findLogins(env, now)
   if (used?.by === 'key' && unused.some(({ by }) => by === 'person')) {
     const text = `${used.words}; a login exists too, but claude uses the key, which is billed`
@@ -47,7 +52,7 @@ function withoutLogin(platform: string): Check {
 }
 
 /** In the order in which `claude` chooses. */
-function findLogins(env: Place['env'], now: number): Login[] {
+function findLogins(env: CheckContext['env'], now: number): Login[] {
   const { oauth, settings, state } = readClaudeFiles(env)
   const inSettings = objectIn(settings, 'env') ?? {}
   const logins: Login[] = []
@@ -59,13 +64,13 @@ function findLogins(env: Place['env'], now: number): Login[] {
       if (isUsed(env[name]))
         add(by, `${name} is set`, `unset ${name}`, ok('login', `${name} is set; ${note}`))
       else if (isUsed(inSettings[name]))
-        add(by, 'configured in the settings of claude', `remove ${name} from settings.json`)
+        add(by, 'configured in the claude settings', `remove ${name} from settings.json`)
     }
   }
   addVariables('provider', PROVIDERS, 'the login of that provider was not verified')
   addVariables('key', KEYS, 'not verified')
   if (isSet(settings?.['apiKeyHelper']))
-    add('key', 'configured in the settings of claude', 'remove apiKeyHelper from settings.json')
+    add('key', 'configured in the claude settings', 'remove apiKeyHelper from settings.json')
   addVariables('person', [TOKEN], 'not verified')
   if (isSet(oauth?.['accessToken'])) add('person', '', '', describePerson(oauth, now))
   if (isSet(state?.['primaryApiKey'])) add('key', 'with an API key', '')
@@ -85,7 +90,7 @@ function describePerson({ expiresAt, refreshToken }: Fields, now: number): Check
 }
 
 /** Whether the native agents have keys. */
-export function checkKeys({ agents = {} }: ChainsConfig, { env }: Place): Check[] {
+export function checkKeys({ agents = {} }: ChainsConfig, { env }: CheckContext): Check[] {
   const native = Object.entries(agents).flatMap(([name, config]) =>
     config.engine === 'native' ? (asNative(name, config) ?? []) : [],
   )
@@ -98,11 +103,15 @@ export function checkKeys({ agents = {} }: ChainsConfig, { env }: Place): Check[
   if (keyed.length === 0) return [ok('keys', 'native agents need none')]
   const names = native.map(({ name }) => name).join(', ')
   if (missing.length === 0) return [ok('keys', `set for ${names}; not verified`)]
-  const lines = missing.map(
-    (agent) => `${agent.name}: ${keyVariables(agent).join(' or ')} is not set`,
-  )
-  const [first] = keyVariables(missing[0]!)
-  return [problem('keys', lines.join('\n'), `Set it: export ${first}=…`)]
+  const isHidden = (agent: (typeof missing)[number]) =>
+    isKeyHidden(keyVariables(agent), { hasVariable: (name) => isSet(env[name]) })
+  const lines = missing.map((agent) => {
+    const unset = `${keyVariables(agent).join(' or ')} is not set`
+    return `${agent.name}: ${isHidden(agent) ? HIDDEN_KEY.message : unset}`
+  })
+  const unset = missing.find((agent) => !isHidden(agent))
+  const hint = unset === undefined ? HIDDEN_KEY.hint : `Set it: export ${keyVariables(unset)[0]}=…`
+  return [problem('keys', lines.join('\n'), hint)]
 }
 
 /** Broken agents are reported by the configuration check. */
@@ -128,7 +137,7 @@ const PROXIES = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy', 'ALL_
 
 /** Lists addresses and proxies, by host only: the rest may contain a password. */
 export function checkNetwork(
-  { env }: Place,
+  { env }: CheckContext,
   { agents = {} }: Pick<ChainsConfig, 'agents'> = {},
 ): Check {
   const settings = objectIn(readClaudeFiles(env).settings, 'env') ?? {}
@@ -139,11 +148,11 @@ export function checkNetwork(
     // For claude, its settings win over the environment.
     const isSetting = isSet(settings[name])
     const value = isSetting ? settings[name] : env[name]
-    const where = isSetting ? `${name} in the settings of claude` : name
+    const where = isSetting ? `${name} in the claude settings` : name
     return isSet(value) ? [{ where, host: hostOf(value, PROXIES.includes(name)) }] : []
   })
   const set = [...variables, ...own]
-  if (set.length === 0) return ok('network', 'no proxy and no other address is set')
+  if (set.length === 0) return ok('network', 'no proxy or other address is set')
   const wrong = set.filter(({ host }) => host === undefined).map(({ where }) => where)
   if (wrong.length > 0) {
     const text = `${wrong.join(', ')} is not a valid address`
@@ -165,14 +174,14 @@ const LIMIT_BYTES = 16 * 1024 * 1024
 type Fields = Readonly<Record<string, unknown>>
 
 /** Where `claude` keeps its files; undefined without a home. */
-export function claudeFolder(env: Place['env']): string | undefined {
+export function claudeFolder(env: CheckContext['env']): string | undefined {
   const { CLAUDE_CONFIG_DIR: moved = '', HOME: home = '' } = env
   if (moved !== '') return moved
   return home === '' ? undefined : join(home, '.claude')
 }
 
 /** What the files of `claude` say about its login. */
-function readClaudeFiles(env: Place['env']): {
+function readClaudeFiles(env: CheckContext['env']): {
   readonly oauth?: Fields | undefined
   readonly settings?: Fields | undefined
   readonly state?: Fields | undefined

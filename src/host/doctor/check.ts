@@ -27,7 +27,7 @@ export function soften(check: Check, isNeeded: boolean): Check {
 }
 
 /** The surroundings that are checked. */
-export interface Place {
+export interface CheckContext {
   readonly cwd: string
   /** The environment of agents. */
   readonly env: Readonly<Record<string, string>>

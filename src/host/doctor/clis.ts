@@ -1,7 +1,7 @@
 import { printable } from '../../base/terminal/printable.ts'
-import { ok, problem, soften, warning, type Check, type Place } from './check.ts'
+import { ok, problem, soften, warning, type Check, type CheckContext } from './check.ts'
 import { isOn } from './access.ts'
-import { ask, findProgram } from './program.ts'
+import { runBriefly, findProgram } from './program.ts'
 
 const OTHERS = ['codex', 'gemini', 'opencode']
 const LIMIT_MS = 5000
@@ -12,16 +12,16 @@ const OLDEST = '2.1.4'
 const NO_BACKGROUND = 'CLAUDE_CODE_DISABLE_BACKGROUND_TASKS'
 
 /** `claude` in any case; the others only if they are installed. Agents do not call those. */
-export async function checkClis(place: Place): Promise<Check[]> {
-  const others = OTHERS.filter((name) => findProgram(name, place).kind === 'program')
+export async function checkClis(context: CheckContext): Promise<Check[]> {
+  const others = OTHERS.filter((name) => findProgram(name, context).kind === 'program')
   const [claude, ...more] = await Promise.all(
-    ['claude', ...others].map((name) => checkVersion(name, place)),
+    ['claude', ...others].map((name) => checkVersion(name, context)),
   )
-  return [judgeClaude(claude!, place), ...more.map((check) => soften(check, false))]
+  return [judgeClaude(claude!, context), ...more.map((check) => soften(check, false))]
 }
 
 /** A `claude` that works may still hang in an unattended run. */
-function judgeClaude(check: Check, { env, needsClaude }: Place): Check {
+function judgeClaude(check: Check, { env, needsClaude }: CheckContext): Check {
   if (check.state !== 'ok') return soften(check, needsClaude)
   const hangs = 'hangs if a command keeps running in the background'
   if (isOlder(check.text, OLDEST))
@@ -36,8 +36,8 @@ function isOlder(text: string, than: string): boolean {
   return version !== undefined && Bun.semver.order(version, than) < 0
 }
 
-async function checkVersion(name: string, place: Place): Promise<Check> {
-  const found = findProgram(name, place)
+async function checkVersion(name: string, context: CheckContext): Promise<Check> {
+  const found = findProgram(name, context)
   if (found.kind === 'missing')
     return problem(name, 'not found on PATH; agents with a system prompt need it', INSTALL)
   const where = printable(found.path)
@@ -49,13 +49,13 @@ async function checkVersion(name: string, place: Place): Promise<Check> {
     return warning(name, text, `Run ${name} --version yourself, if you trust it.`)
   }
   // Not in the working directory, whose settings could make the program run others.
-  const options = { cwd: '/', env: place.env, limitMs: LIMIT_MS }
-  const answer = await ask([found.path, '--version'], options)
+  const options = { cwd: '/', env: context.env, limitMs: LIMIT_MS }
+  const answer = await runBriefly([found.path, '--version'], options)
   const line = printable(answer?.stdout.trim().split('\n', 1)[0] ?? '').slice(0, 80)
   if (answer?.code === 0 && line !== '') return ok(name, `${line} (${where})`)
   const how =
     answer === undefined
-      ? `not within ${LIMIT_MS / 1000} s`
+      ? `no answer within ${LIMIT_MS / 1000} s`
       : `exit ${answer.code ?? 'by a signal'}`
   const text = `${where} does not report its version (${how})`
   return problem(name, text, `Run ${name} --version yourself, and install it again if it fails.`)

@@ -1,18 +1,23 @@
 import { join } from 'node:path'
 import { Mask } from '../../base/secrets/mask.ts'
-import { makeAgentEnvironment } from '../../engines/environment.ts'
 import { readFacts } from '../facts.ts'
-import { ownFolder } from '../own-folder.ts'
+import { agentEnvironment } from '../own-folder.ts'
 import { namedIn } from '../secrets.ts'
 import { recordPlaces } from '../../records/journal/record-folder.ts'
 import type { FrontEnd } from '../front-end.ts'
 import type { Project } from '../project.ts'
-import type { Check, Place } from './check.ts'
+import type { Check, CheckContext } from './check.ts'
 import { checkKeys, checkLogin, checkNetwork } from './access.ts'
 import { checkClis } from './clis.ts'
 import { checkDisk, checkFolders, foldersOf } from './folders.ts'
 import { checkGit } from './git.ts'
-import { checkAgentFiles, checkChains, checkSpecs, checkTasks, needsClaude } from './project.ts'
+import {
+  checkAgentFiles,
+  checkChains,
+  checkSpecFiles,
+  checkTaskFiles,
+  needsClaude,
+} from './project.ts'
 import { checkRuns } from './runs.ts'
 import { checkClock, checkNesting, checkSandbox } from './surroundings.ts'
 
@@ -23,20 +28,20 @@ export async function examineMachine(
   ownEnv: FrontEnd['env'],
 ): Promise<Check[]> {
   const { folder: cwd } = project
-  const env = makeAgentEnvironment(ownEnv, ownFolder())
+  const env = agentEnvironment(ownEnv)
   const facts = readFacts(env)
   const { check: chains, configuration } = await checkChains(project, config, facts, ownEnv)
   const content = configuration?.content ?? { chains: {} }
-  const place: Place = {
+  const context: CheckContext = {
     cwd,
     env,
     facts,
     needsClaude: configuration === undefined || needsClaude(content, cwd, facts),
   }
-  const [clis, git] = await Promise.all([checkClis(place), checkGit(place)])
+  const [clis, git] = await Promise.all([checkClis(context), checkGit(context)])
   const places = recordPlaces(project, ownEnv)
   const [records] = places.roots
-  const folders = foldersOf(place, records, git.folders)
+  const folders = foldersOf(context, records, git.folders)
   // Files that were certainly changed before now.
   const inGit = git.folders === undefined ? [] : [git.folders.own]
   const known = [
@@ -48,16 +53,16 @@ export async function examineMachine(
   const mask = new Mask({ ...env, ...namedIn(content) })
   return mask.data([
     ...clis,
-    checkLogin(place, Date.now(), process.platform),
-    ...checkKeys(content, place),
-    checkNetwork(place, content),
-    checkSandbox(place, process.getuid?.()),
-    ...checkNesting(place, ownEnv),
+    checkLogin(context, Date.now(), process.platform),
+    ...checkKeys(content, context),
+    checkNetwork(context, content),
+    checkSandbox(context, process.getuid?.()),
+    ...checkNesting(context, ownEnv),
     ...git.checks,
     chains,
     ...checkAgentFiles(content, cwd, facts),
-    checkSpecs(cwd),
-    checkTasks(cwd, ownEnv),
+    checkSpecFiles(cwd),
+    checkTaskFiles(cwd, ownEnv),
     checkRuns(cwd, places),
     checkFolders(folders, records),
     checkDisk(folders),

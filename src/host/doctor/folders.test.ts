@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { checkDisk, describeRoom } from './folders.ts'
+import { checkDisk, describeFreeSpace } from './folders.ts'
 
 const GIB = 1024 ** 3
 
@@ -13,7 +13,7 @@ test.each([
   [GIB, 999, 'problem', 'only 1024 MiB and 999 files free'],
   [GIB / 16, 9999, 'problem', 'only 64 MiB and 9999 files free'],
 ] as const)('%d bytes and %d files free: %s', (bytes, files, state, text) => {
-  expect(describeRoom(bytes, files)).toEqual({ state, text })
+  expect(describeFreeSpace(bytes, files)).toEqual({ state, text })
 })
 
 test('folders of one disk are reported together, even if they do not exist yet', () => {

@@ -2,15 +2,16 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { counted } from '../../base/amounts.ts'
 import { formatDuration } from '../../base/durations.ts'
-import { listIfThere, readTextFile, realPathOf, statOf } from '../../base/files.ts'
+import { listNames, readTextFile, realPathOf, statOf } from '../../base/files.ts'
 import { SAFE_GIT, WITHOUT_FETCHING } from '../../base/git.ts'
 import { printable } from '../../base/terminal/printable.ts'
-import { ok, problem, warning, type Check, type Place } from './check.ts'
-import { ask, findProgram } from './program.ts'
+import { findOperation } from '../git-operations.ts'
+import { ok, problem, warning, type Check, type CheckContext } from './check.ts'
+import { runBriefly, findProgram } from './program.ts'
 
 const LIMIT_MS = 10_000
 /** One record per change, and no further git for each submodule. */
-const CALM = ['--no-renames', '--ignore-submodules=all']
+const STATUS_OPTIONS = ['--no-renames', '--ignore-submodules=all']
 const HEAD = '# branch.head '
 
 /** Where git keeps a repository; in a worktree these are two places. */
@@ -23,9 +24,9 @@ export interface GitFolders {
 
 /** Whether there is a clean repository in which a commit would succeed, and where git keeps it. */
 export async function checkGit(
-  place: Place,
+  context: CheckContext,
 ): Promise<{ readonly checks: Check[]; readonly folders?: GitFolders }> {
-  const found = findProgram('git', place)
+  const found = findProgram('git', context)
   if (found.kind !== 'program') {
     const text =
       found.kind === 'missing'
@@ -33,9 +34,9 @@ export async function checkGit(
         : `${printable(found.path)} was not used: its path is not absolute`
     return { checks: [problem('git', text, 'Install git: agents commit their work with it.')] }
   }
-  const git = await openGit(found.path, place)
+  const git = await openGit(found.path, context)
   const [status, places, commits] = await Promise.all([
-    git(['status', '--porcelain=v2', '--branch', '--no-ahead-behind', '-z', ...CALM]),
+    git(['status', '--porcelain=v2', '--branch', '--no-ahead-behind', '-z', ...STATUS_OPTIONS]),
     git(['rev-parse', '--absolute-git-dir', '--git-common-dir']),
     checkCommits(git),
   ])
@@ -46,7 +47,7 @@ export async function checkGit(
   if (status.code !== 0) return { checks: [withoutRepository(status.stderr)] }
   const records = status.stdout.split('\0').filter((record) => record !== '')
   const head = records.find((record) => record.startsWith(HEAD))?.slice(HEAD.length) ?? ''
-  const folders = readFolders(places?.stdout ?? '', place.cwd)
+  const folders = readFolders(places?.stdout ?? '', context.cwd)
   if (folders === undefined) return { checks: [describeStatus(records), commits] }
   return {
     checks: [
@@ -65,14 +66,14 @@ function readFolders(output: string, cwd: string): GitFolders | undefined {
   return own === undefined || common === undefined ? undefined : { own, common }
 }
 
-type Git = (args: readonly string[]) => ReturnType<typeof ask>
+type Git = (args: readonly string[]) => ReturnType<typeof runBriefly>
 
 /** A git that only reads, and starts no program named by the configuration of the repository. */
-async function openGit(path: string, { cwd, env }: Place): Promise<Git> {
+async function openGit(path: string, { cwd, env }: CheckContext): Promise<Git> {
   const quiet = { LC_ALL: 'C', GIT_OPTIONAL_LOCKS: '0', GIT_TERMINAL_PROMPT: '0' }
   const bare = { ...env, ...quiet, ...WITHOUT_FETCHING }
   const run = (args: readonly string[], more: Readonly<Record<string, string>> = {}) =>
-    ask([path, ...SAFE_GIT, ...args], { cwd, env: { ...bare, ...more }, limitMs: LIMIT_MS })
+    runBriefly([path, ...SAFE_GIT, ...args], { cwd, env: { ...bare, ...more }, limitMs: LIMIT_MS })
   const filters = await run(['config', '-z', '--name-only', '--get-regexp', String.raw`^filter\.`])
   // Comparing a file may run a filter. Turned off by variables, because a name may contain `=`.
   const names = (filters?.stdout ?? '').split('\0').filter((name) => name !== '')
@@ -101,7 +102,7 @@ function describeStatus(records: readonly string[]): Check {
   }
   return records.includes('# branch.oid (initial)')
     ? warning('git', 'the repository has no commits yet', 'Commit first.')
-    : ok('git', 'a clean repository')
+    : ok('git', 'clean')
 }
 
 async function checkCommits(git: Git): Promise<Check> {
@@ -122,16 +123,6 @@ async function checkCommits(git: Git): Promise<Check> {
   return warning('commits', text, next)
 }
 
-/** Files that exist while a git operation is in progress, its name and its command. */
-const UNDER_WAY: readonly (readonly [file: string, what: string, command: string])[] = [
-  ['rebase-merge', 'a rebase', 'git rebase'],
-  ['rebase-apply/applying', 'applying patches', 'git am'],
-  ['rebase-apply', 'a rebase', 'git rebase'],
-  ['MERGE_HEAD', 'a merge', 'git merge'],
-  ['CHERRY_PICK_HEAD', 'a cherry-pick', 'git cherry-pick'],
-  ['REVERT_HEAD', 'a revert', 'git revert'],
-]
-
 const LIMIT_BYTES = 64 * 1024
 
 /** Branches that others build on. */
@@ -139,20 +130,17 @@ const SHARED = ['main', 'master', 'trunk', 'develop']
 
 /** What commits of agents would become part of. */
 function checkBranch(head: string, { own, common }: GitFolders): Check {
-  const begun = UNDER_WAY.find(([file]) => existsSync(join(own, file)))
-  if (begun !== undefined) {
-    const [, what, command] = begun
-    const text = `${what} is in progress; commits of agents would become part of it`
-    return problem('branch', text, `Run: ${command} --continue, or ${command} --abort`)
+  const operation = findOperation(own)
+  if (operation !== undefined) {
+    const text = `${operation.what} is in progress; agents' commits would become part of it`
+    return problem('branch', text, operation.next)
   }
-  if (existsSync(join(own, 'BISECT_LOG')))
-    return problem('branch', 'a bisection is in progress', 'Run: git bisect reset')
   const next = 'Run: git switch -c NAME'
   if (head === '(detached)')
     return warning('branch', "detached HEAD: agents' commits would not be on any branch", next)
   const name = printable(head)
   return SHARED.includes(head) || head === defaultBranch(common)
-    ? warning('branch', `${name}: you are on ${name}; agents will commit straight to it`, next)
+    ? warning('branch', `you are on ${name}; agents will commit straight to it`, next)
     : ok('branch', name)
 }
 
@@ -178,7 +166,7 @@ function findLock({ own }: GitFolders, now: number): Check | undefined {
 /** The other worktrees of the repository, if there are any. */
 function checkWorktrees({ own, common }: GitFolders): Check[] {
   const folder = join(common, 'worktrees')
-  const names = listIfThere(folder)
+  const names = listNames(folder)
   if (names.length === 0) return []
   const gone = names.filter((name) => isGone(join(folder, name)))
   if (gone.length > 0) {

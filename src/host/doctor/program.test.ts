@@ -3,7 +3,7 @@ import { symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeProject, sh } from '../../../tests/support/project.ts'
 import { readFacts } from '../facts.ts'
-import { ask, findProgram } from './program.ts'
+import { runBriefly, findProgram } from './program.ts'
 
 function find(name: string, cwd: string, PATH: string) {
   const env = { PATH }
@@ -28,15 +28,15 @@ test('a folder with the same prefix is another one', () => {
 const options = { cwd: '/', env: { PATH: '/usr/bin:/bin' }, limitMs: 20_000 }
 
 test('the output and the exit code of a program are returned', async () => {
-  const answer = await ask(['/bin/sh', '-c', 'echo out; echo err >&2; exit 3'], options)
+  const answer = await runBriefly(['/bin/sh', '-c', 'echo out; echo err >&2; exit 3'], options)
   expect(answer).toEqual({ code: 3, stdout: 'out\n', stderr: 'err\n' })
 })
 
 test('a program that takes too long is killed with its children', async () => {
   const script = 'trap "" TERM; sleep 1000 & sleep 1000'
-  expect(await ask(['/bin/sh', '-c', script], { ...options, limitMs: 100 })).toBeUndefined()
+  expect(await runBriefly(['/bin/sh', '-c', script], { ...options, limitMs: 100 })).toBeUndefined()
 })
 
 test('a program that cannot start has no answer', async () => {
-  expect(await ask(['/no/such/program'], options)).toBeUndefined()
+  expect(await runBriefly(['/no/such/program'], options)).toBeUndefined()
 })

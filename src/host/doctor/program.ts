@@ -1,16 +1,17 @@
 import { realpathSync } from 'node:fs'
 import { sep } from 'node:path'
-import type { Place } from './check.ts'
+import { firstCause } from '../../base/first-cause.ts'
+import type { CheckContext } from './check.ts'
 
 /** A program that may be run, or why it may not. */
-export type Program =
+export type FoundProgram =
   | { readonly kind: 'program'; readonly path: string }
   | { readonly kind: 'inside'; readonly path: string }
   | { readonly kind: 'missing' }
   | { readonly kind: 'unusable'; readonly path: string; readonly problem: string }
 
 /** Searches PATH. Programs inside the working directory are reported, but never run. */
-export function findProgram(name: string, { cwd, facts }: Place): Program {
+export function findProgram(name: string, { cwd, facts }: CheckContext): FoundProgram {
   const fact = facts.programOnPath(name)
   if (fact.kind !== 'program') return fact
   const kind = isInside(fact.path, cwd) ? 'inside' : 'program'
@@ -24,31 +25,30 @@ function isInside(path: string, folder: string): boolean {
   )
 }
 
-export interface Answer {
+export interface ProgramOutput {
   /** Undefined if a signal ended it. */
   readonly code: number | undefined
   readonly stdout: string
   readonly stderr: string
 }
 
-const OUTPUT_LIMIT = 1024 * 1024
+/** A program that prints more is killed. */
+const MOST_BYTES = 64 * 1024 * 1024
 
 /** The process groups of running programs. */
-const asked = new Set<number>()
+const started = new Set<number>()
 
 /** Kills all running programs, when doctor is interrupted. */
-export function endAsked(): void {
-  for (const pid of asked) endGroup(pid)
+export function killStarted(): void {
+  for (const pid of started) endGroup(pid)
 }
 
 /** Runs a program; one that takes too long is killed with all its children. */
-export async function ask(
+export async function runBriefly(
   argv: readonly string[],
-  options: { readonly cwd: string; readonly env: Place['env']; readonly limitMs: number },
-): Promise<Answer | undefined> {
+  options: { readonly cwd: string; readonly env: CheckContext['env']; readonly limitMs: number },
+): Promise<ProgramOutput | undefined> {
   const { cwd, env, limitMs } = options
-  const { promise: late, resolve } = Promise.withResolvers<undefined>()
-  const timer = setTimeout(() => resolve(undefined), limitMs)
   try {
     const child = Bun.spawn([...argv], {
       cwd,
@@ -57,33 +57,22 @@ export async function ask(
       stdout: 'pipe',
       stderr: 'pipe',
       detached: true,
+      maxBuffer: MOST_BYTES,
     })
-    asked.add(child.pid)
-    const whole = Promise.all([child.exited, read(child.stdout), read(child.stderr)])
-    const answer = await Promise.race([whole, late])
+    started.add(child.pid)
+    const output = Promise.all([child.exited, child.stdout.text(), child.stderr.text()])
+    const cause = await firstCause({ output, late: limitMs })
     endGroup(child.pid)
-    if (answer === undefined) return undefined
-    const [code, stdout, stderr] = answer
+    if (cause === 'late') return undefined
+    const [code, stdout, stderr] = await output
     return { code: child.signalCode === null ? code : undefined, stdout, stderr }
   } catch {
     return undefined
-  } finally {
-    clearTimeout(timer)
   }
-}
-
-async function read(stream: ReadableStream<Uint8Array>): Promise<string> {
-  const decoder = new TextDecoder()
-  let text = ''
-  for await (const bytes of stream) {
-    // Read to the end so that the program does not block on a full pipe; only the beginning is kept.
-    if (text.length < OUTPUT_LIMIT) text += decoder.decode(bytes, { stream: true })
-  }
-  return text
 }
 
 function endGroup(pid: number): void {
-  asked.delete(pid)
+  started.delete(pid)
   try {
     process.kill(-pid, 'SIGKILL')
   } catch {

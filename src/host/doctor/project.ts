@@ -2,8 +2,9 @@ import { join } from 'node:path'
 import { UserError } from '../../base/errors.ts'
 import { readTextFile, statOf } from '../../base/files.ts'
 import { BUILT_IN_AGENTS } from '../../chain/builtins/agents.ts'
-import { findSpecs, STARTER_SPECS } from '../../chain/builtins/specs.ts'
+import { findSpecs, isUnfilled, REQUIREMENTS } from '../../chain/builtins/specs.ts'
 import type { ChainsConfig } from '../../chain/parse/chains-schema.ts'
+import { agentSteps } from '../../chain/parse/items.ts'
 import type { Facts } from '../../chain/plan/facts.ts'
 import { isDirectSpawnAgent } from '../../chain/prompts/system-prompt.ts'
 import type { Configuration } from '../configuration.ts'
@@ -27,7 +28,7 @@ export async function checkChains(
   env: FrontEnd['env'],
 ): Promise<{ readonly check: Check; readonly configuration?: Configuration }> {
   try {
-    const configuration = await checkConfiguration(project, config, leniently(facts), env)
+    const configuration = await checkConfiguration(project, config, ignoringClaude(facts), env)
     const { file, content } = configuration
     const text =
       file === undefined
@@ -36,15 +37,14 @@ export async function checkChains(
     return { check: ok('configuration', text), configuration }
   } catch (error) {
     if (!(error instanceof UserError)) throw error
-    const [first, ...more] = error.problems
-    const rest = more.length === 0 ? '' : ` (and ${more.length} more)`
+    const text = firstOf(error.problems.map(({ message }) => message))
     const next = 'Run forkhestra validate and fix what it reports.'
-    return { check: problem('configuration', `${first?.message}${rest}`, next) }
+    return { check: problem('configuration', text, next) }
   }
 }
 
 /** Ignores problems with `claude` and root, which have separate checks. */
-function leniently(facts: Facts): Facts {
+function ignoringClaude(facts: Facts): Facts {
   return {
     ...facts,
     mustAsk: false,
@@ -57,7 +57,9 @@ function leniently(facts: Facts): Facts {
 export function needsClaude(content: ChainsConfig, cwd: string, facts: Facts): boolean {
   const { chains, agents = {} } = content
   const files = reachableFiles(content, cwd, facts)
-  const inChains = Object.values(chains).flatMap(({ steps }) => steps.map(({ agent }) => agent))
+  const inChains = Object.values(chains).flatMap(({ steps }) =>
+    agentSteps(steps).map(({ agent }) => agent),
+  )
   const used = inChains.length > 0 ? inChains : Object.keys(agents)
   const configOf = (name: string) => (Object.hasOwn(agents, name) ? agents[name]! : {})
   const isDirect = (name: string) =>
@@ -68,46 +70,52 @@ export function needsClaude(content: ChainsConfig, cwd: string, facts: Facts): b
 
 /** The agent files of Claude Code, if there are any. */
 export function checkAgentFiles(content: ChainsConfig, cwd: string, facts: Facts): Check[] {
-  const [first, ...more] = fileProblems(cwd, facts)
-  if (first !== undefined) {
-    const rest = more.length === 0 ? '' : ` (and ${more.length} more)`
-    return [problem('agents', `${first.message}${rest}`, first.hint ?? 'Run: forkhestra validate')]
+  const problems = fileProblems(cwd, facts)
+  if (problems.length > 0) {
+    const text = firstOf(problems.map(({ message }) => message))
+    return [problem('agents', text, problems[0]?.hint ?? 'Run: forkhestra validate')]
   }
   const files = reachableFiles(content, cwd, facts)
   return files.size === 0 ? [] : [ok('agents', describeFiles(files))]
 }
 
-export function checkSpecs(cwd: string): Check {
+/** Templates are smaller, and a file of this size is not empty. */
+const MOST_UNFILLED = 64 * 1024
+
+export function checkSpecFiles(cwd: string): Check {
   const isFile = (path: string) => statOf(join(cwd, path))?.isFile() ?? false
   const folder = findSpecs('forge/orch/specs', isFile)
   if (folder === undefined) {
     const text = 'none, so planner and the chains build-all and plan cannot start'
     return warning('specs', text, 'Run: forkhestra init')
   }
-  const blank = Object.entries(STARTER_SPECS).filter(([path, template]) => {
-    const file = readTextFile(join(cwd, path), template.length * 4)
-    return file.kind === 'text' && file.text === template
-  })
-  if (blank.length === 0) return ok('specs', `in ${folder}`)
-  const names = blank.map(([path]) => path).join(', ')
-  return warning('specs', 'still the templates of forkhestra init', `Fill in ${names}`)
+  const unfilled = [...REQUIREMENTS, 'AGENTS.md']
+    .map((name) => `${folder}/${name}`)
+    .filter((path) => {
+      const file = readTextFile(join(cwd, path), MOST_UNFILLED)
+      return file.kind === 'text' && isUnfilled(path, file.text)
+    })
+  if (unfilled.length === 0) return ok('specs', `in ${folder}`)
+  return warning(
+    'specs',
+    'empty, or still the unedited templates of forkhestra init',
+    `Fill in ${unfilled.join(', ')}`,
+  )
 }
 
-export function checkTasks(cwd: string, env: FrontEnd['env']): Check {
+export function checkTaskFiles(cwd: string, env: FrontEnd['env']): Check {
   const database = new TaskDatabase({ cwd, env, isObserver: true })
   if (statOf(database.folder) === undefined) return ok('tasks', 'none yet')
   try {
-    const findings = database.doctor()
-    const [first] = findings
-    if (first === undefined) return ok('tasks', 'all files are valid')
-    const rest = findings.length === 1 ? '' : ` (and ${findings.length - 1} more)`
-    return problem(
-      'tasks',
-      `${first.file}: ${first.problem}${rest}`,
-      'Run: forge-tasks doctor --fix',
-    )
+    const findings = database.doctor().map((found) => `${found.file}: ${found.problem}`)
+    if (findings.length === 0) return ok('tasks', 'all files are valid')
+    return problem('tasks', firstOf(findings), 'Run: forge-tasks doctor --fix')
   } catch (error) {
     if (!(error instanceof UserError)) throw error
     return problem('tasks', error.message, error.hint ?? 'Run: forge-tasks doctor')
   }
+}
+
+function firstOf([first = '', ...more]: readonly string[]): string {
+  return more.length === 0 ? first : `${first} (and ${more.length} more)`
 }

@@ -2,10 +2,10 @@ import { errorText } from '../../base/errors.ts'
 import { printable } from '../../base/terminal/printable.ts'
 import type { Leftover } from '../../records/events/schema.ts'
 import type { RecordPlaces } from '../../records/journal/record-folder.ts'
-import { listOwnRuns, unreadableNewerThan } from '../../records/journal/runs.ts'
+import { isNestedRun, listOwnRuns, unreadableNewerThan } from '../../records/journal/runs.ts'
 import { resumeCommand } from '../../views/runs.ts'
-import { Family } from '../../run/process/family.ts'
-import { withQueue } from '../records/with-queue.ts'
+import { RunProcesses } from '../../run/process/run-processes.ts'
+import { withQueueState } from '../records/with-queue.ts'
 import type { QueuedBrief } from '../records/describe-run.ts'
 import { ok, problem, warning, type Check } from './check.ts'
 
@@ -15,13 +15,17 @@ const NAMED = 3
 /** Unfinished runs of this project: active or dead. */
 export function checkRuns(cwd: string, places: RecordPlaces): Check {
   try {
-    const runs = listOwnRuns(places).map(withQueue)
+    const runs = listOwnRuns(places).map(withQueueState)
     const [unreadable] = unreadableNewerThan(places, runs[0]?.id)
     if (unreadable !== undefined) {
       const text = `the record of the last run ${unreadable} cannot be read`
       return warning('runs', text, 'resume, show and status use the run before it')
     }
-    return describeRuns(runs.filter(({ state }) => state.cwd === undefined || state.cwd === cwd))
+    const here = runs.filter(({ state }) => state.cwd === undefined || state.cwd === cwd)
+    return describeRuns(
+      here,
+      here.filter((run) => !isNestedRun(run, places)),
+    )
   } catch (error) {
     return warning(
       'runs',
@@ -31,20 +35,20 @@ export function checkRuns(cwd: string, places: RecordPlaces): Check {
   }
 }
 
-function describeRuns(runs: readonly QueuedBrief[]): Check {
+function describeRuns(runs: readonly QueuedBrief[], outer: readonly QueuedBrief[]): Check {
   for (const { id, isChat } of runs.filter(({ status }) => status === 'dead')) {
-    const processes = Family.left(id).list()
+    const processes = RunProcesses.ofDeadRun(id).list()
     if (processes.length === 0) continue
     const text = `the run ${id} is dead and left these processes running: ${namesOf(processes)}`
     return problem('runs', text, `Resume it: ${resumeCommand(id, isChat)} --kill-orphans`)
   }
-  const [newest] = runs
+  const [newest] = outer
   // Nothing can be queued until this is fixed.
   if (newest?.unreadable !== undefined) {
     const text = `the queue of the last run ${newest.id} cannot be used`
     return problem('runs', text, printable(newest.unreadable))
   }
-  const driven = runs.find(({ holder }) => holder !== undefined)
+  const driven = outer.find(({ holder }) => holder !== undefined)
   if (driven !== undefined) {
     const pid = driven.holder?.pid
     const who = pid ? ` (pid ${pid})` : ''

@@ -1,12 +1,12 @@
 import { formatDuration } from '../../base/durations.ts'
 import { statOf } from '../../base/files.ts'
 import { printable } from '../../base/terminal/printable.ts'
-import { ok, problem, warning, type Check, type Place } from './check.ts'
+import { ok, problem, warning, type Check, type CheckContext } from './check.ts'
 
 type Variables = Readonly<Record<string, string | undefined>>
 
 /** `claude` refuses to skip permissions as root unless IS_SANDBOX is set. */
-export function checkSandbox({ facts, needsClaude }: Place, uid: number | undefined): Check {
+export function checkSandbox({ facts, needsClaude }: CheckContext, uid: number | undefined): Check {
   if (!facts.mustAsk) return ok('user', uid === 0 ? 'root, in a sandbox' : 'not root')
   const report = needsClaude ? problem : warning
   return report(
@@ -17,7 +17,7 @@ export function checkSandbox({ facts, needsClaude }: Place, uid: number | undefi
 }
 
 /** Warns if another coding CLI has started this process. */
-export function checkNesting({ env }: Place, outer: Variables): Check[] {
+export function checkNesting({ env }: CheckContext, outer: Variables): Check[] {
   const names = Object.keys(outer).filter(
     (name) => outer[name] !== undefined && env[name] === undefined && !name.startsWith('BUN_'),
   )
@@ -33,7 +33,7 @@ export function checkTerminal(
   env: Variables,
   isHangupIgnored: boolean,
 ): Check {
-  const keeper = isHangupIgnored ? 'under nohup' : keeperOf(env)
+  const keeper = isHangupIgnored ? 'under nohup' : whatKeepsAlive(env)
   if (screen.isTTY !== true) {
     const where = keeper === undefined ? '' : `, ${keeper}`
     return ok('terminal', `none${where}; output is passed through unchanged`)
@@ -52,7 +52,7 @@ export function checkTerminal(
 }
 
 /** What keeps a run alive after the terminal closes. */
-function keeperOf(env: Variables): string | undefined {
+function whatKeepsAlive(env: Variables): string | undefined {
   if (env['TMUX']) return 'in tmux'
   if (env['STY']) return 'in screen'
   return env['ZELLIJ'] ? 'in zellij' : undefined

@@ -1,19 +1,19 @@
-import { basename, join } from 'node:path'
+import { basename, dirname } from 'node:path'
 import { errorCode, errorText, UserError } from '../../base/errors.ts'
 import { statOf } from '../../base/files.ts'
-import { withLock } from '../../base/linux/lock.ts'
 import { printable } from '../../base/terminal/printable.ts'
-import { makeRecordRoot } from '../../records/journal/record-folder.ts'
-import { holderOf } from '../../records/journal/run-lock.ts'
+import { lockRecords } from '../../records/journal/record-folder.ts'
+import { isDriven } from '../../records/journal/run-lock.ts'
 import { RunRecord } from '../../records/journal/run-record.ts'
 import {
   findRun,
   newestOwnRun,
   recordsIn,
-  removeOldRuns,
+  unreadableNewerThan,
   type RunBrief,
 } from '../../records/journal/runs.ts'
 import type { Plan } from '../../chain/plan/plan.ts'
+import { agentsInBranches } from '../../run/agent-names.ts'
 import { QueueClient } from '../../queue/client.ts'
 import type { QueueStore } from '../../queue/store.ts'
 import { MAIN, type Acting } from '../../queue/task.ts'
@@ -22,13 +22,13 @@ import { VERSION } from '../version.ts'
 import type { FrontEnd } from '../front-end.ts'
 import { makeIdentity } from '../identity.ts'
 import { checkOwn } from '../records/foreign.ts'
-import { recordsOf, type Places } from '../records/place.ts'
-import { whyWanted } from '../records/unfinished-queues.ts'
-import { messageLimitOf, openStoreOf, planIn, refuseMissing } from './store.ts'
+import { recordsOf, type ProjectRecords } from '../records/place.ts'
+import { hasSteps, messageLimitOf, openStoreOf, refuseMissing } from './store.ts'
+import { planIn } from '../records/plan-in.ts'
 import { hasStore } from './store-path.ts'
 
 /** Who uses a queue: an agent of a run, known by its environment, or a person. */
-export interface Caller {
+export interface QueueCaller {
   readonly run: string
   /** Folder of the run's record. */
   readonly record: string
@@ -41,7 +41,7 @@ export interface Caller {
   readonly options: string
 }
 
-export interface OpenQueue extends Caller {
+export interface OpenQueue extends QueueCaller {
   readonly store: QueueStore
   readonly client: QueueClient
 }
@@ -60,20 +60,57 @@ export async function withQueueClient<Result = number>(
   request: QueueRequest,
   access: Access,
   work: (opened: OpenQueue) => Promise<Result>,
-  withoutQueue: (caller?: Caller) => Result | Promise<Result>,
+  withoutQueue: (caller?: QueueCaller) => Result | Promise<Result>,
 ): Promise<Result> {
-  const caller =
-    findCaller(request) ?? (access === 'create-run' ? await openRun(request) : undefined)
-  if (caller === undefined) return withoutQueue()
-  if (access === 'existing' && !hasStore(caller.record)) {
-    refuseMissing(caller.record, request.frontEnd.notice)
-    return withoutQueue(caller)
+  for (;;) {
+    const found = findCaller(request)
+    if (found === undefined && access !== 'create-run') return withoutQueue()
+    if (found !== undefined && access === 'existing') {
+      if (hasStore(found.record) || isInBranch(found)) return useStore(found, request, work)
+      refuseMissing(found.record, request.frontEnd.notice)
+      return withoutQueue(found)
+    }
+    const unlock = await keepRecords(found, request)
+    try {
+      const caller = found ?? (await openRun(request))
+      // `clean` may have removed it before it was locked.
+      if (statOf(caller.record) !== undefined) return await useStore(caller, request, work)
+    } finally {
+      unlock()
+    }
   }
-  const store = await openStoreOf(caller.record, request.frontEnd.env)
+}
+
+/** Others that work in parallel may send to it, even if nobody has used a queue yet. */
+function isInBranch({ isInside, acting, agent }: QueueCaller): boolean {
+  return isInside && acting === undefined && agent !== MAIN
+}
+
+/** Keeps `clean` from removing a run until something is queued in it. */
+async function keepRecords(found: QueueCaller | undefined, { frontEnd }: QueueRequest) {
+  const root = found === undefined ? recordsOf(frontEnd).roots[0] : dirname(found.record)
   try {
-    await store.openRun(caller.run)
-    if (!caller.isInside && !isDriven(caller)) await store.setMain(caller.run, 'idle')
-    const client = new QueueClient(store, caller.run, caller.acting ?? caller.agent)
+    return await lockRecords(root)
+  } catch (error) {
+    if (errorCode(error) === undefined) throw error
+    // Where nothing can be written, nothing can be removed either.
+    if (found !== undefined) return () => undefined
+    throw new UserError(`Cannot create a record: ${errorText(error)}`)
+  }
+}
+
+async function useStore<Result>(
+  caller: QueueCaller,
+  { frontEnd }: QueueRequest,
+  work: (opened: OpenQueue) => Promise<Result>,
+): Promise<Result> {
+  const { run, record, isInside, acting, agent } = caller
+  const plan = planIn(record)
+  const store = await openStoreOf(record, frontEnd.env, plan)
+  try {
+    await store.openRun(run, namesInBranches(plan))
+    const left = isInside || isDriven(record) ? [] : await endStepAgents(store, run)
+    const client = new QueueClient(store, run, acting ?? agent, left)
     try {
       return await work({ ...caller, store, client })
     } finally {
@@ -84,22 +121,28 @@ export async function withQueueClient<Result = number>(
   }
 }
 
+/** Returns the agents in branches: without a process of the run, a person acts for them too. */
+async function endStepAgents(store: QueueStore, run: string): Promise<string[]> {
+  const agents = await store.stepAgents(run)
+  for (const { name, state } of agents)
+    if (state === 'running') await store.setStepAgent(run, name, 'idle')
+  return agents.flatMap(({ name }) => (name === MAIN ? [] : [name]))
+}
+
+function namesInBranches(plan: Partial<Plan>): string[] {
+  return hasSteps(plan) ? [...agentsInBranches(plan).values()] : []
+}
+
 /** Scripts get the same keys even if there is no run. */
-export function identityOf(caller: Caller | undefined) {
+export function identityOf(caller: QueueCaller | undefined) {
   return { run: caller?.run ?? null, agent: caller?.agent ?? null }
 }
 
-export function refuseWithoutQueue(caller?: Caller): never {
+export function refuseWithoutQueue(caller?: QueueCaller): never {
   if (caller === undefined) {
     throw new UserError('There are no runs yet.', 'The first push opens one: forkhestra push "…"')
   }
   throw new UserError('No agent of this run has queued anything.', 'See: forkhestra queue')
-}
-
-/** Whether a live process runs the run and will see what is queued. */
-export function isDriven({ record }: Pick<Caller, 'record'>): boolean {
-  const life = holderOf(record)?.life
-  return life !== undefined && life !== 'dead'
 }
 
 /** The size limit of prompts and messages: that of the run, or of one that would start now. */
@@ -112,42 +155,45 @@ export async function messageLimitFor(request: QueueRequest): Promise<number> {
 }
 
 /** Undefined if there is no run yet. */
-export function findCaller(request: QueueRequest): Caller | undefined {
+export function findCaller(request: QueueRequest): QueueCaller | undefined {
   const { frontEnd, run: word } = request
   const inside = fromEnvironment(frontEnd.env)
   if (inside !== undefined && (word === undefined || word === inside.run)) return inside
   const places = recordsOf(frontEnd)
   const found = word === undefined ? newestOwnRun(places) : findRun(places, word)
-  if (word === undefined) noteSkippedRun(places, found, frontEnd)
+  if (word === undefined) noteSkippedRuns(places, found, frontEnd)
   if (found === undefined) return undefined
   checkOwn(found, places)
   return asMain(found, request)
 }
 
-/** A queue written by forkhestra 0.1.0 must not look empty. */
-function noteSkippedRun(
-  { roots, origins }: Places,
+/** A queue that cannot be read, or that forkhestra 0.1.0 wrote, must not look empty. */
+function noteSkippedRuns(
+  places: ProjectRecords,
   found: RunBrief | undefined,
   { notice }: FrontEnd,
 ): void {
+  const { roots, origins } = places
+  for (const id of unreadableNewerThan(places, found?.id, hasStore))
+    notice(`Warning: the record of run ${id} cannot be read, so its queue is skipped`)
   const [newest] = recordsIn(roots)
   if (newest === undefined || newest === found?.folder || !hasStore(newest)) return
   if (origins.check(newest) !== 'no_id') return
   const id = basename(newest)
   notice(
-    `Run ${id} has a queue but is skipped, because it was not made here; see: forkhestra resume ${id}`,
+    `Run ${id} has a queue but is skipped, because it was not created here; see: forkhestra resume ${id}`,
   )
 }
 
 function asMain(
   { id, folder }: Pick<RunBrief, 'id' | 'folder'>,
   { frontEnd, run }: QueueRequest,
-): Caller {
+): QueueCaller {
   const options = `${run === undefined ? '' : ` --run ${run}`}${frontEnd.cwdOption}`
   return { run: id, record: folder, agent: MAIN, isInside: false, options }
 }
 
-function fromEnvironment(env: FrontEnd['env']): Caller | undefined {
+function fromEnvironment(env: FrontEnd['env']): QueueCaller | undefined {
   const {
     FORKHESTRA_RUN_ID: run,
     FORKHESTRA_RECORD: record,
@@ -161,44 +207,41 @@ function fromEnvironment(env: FrontEnd['env']): Caller | undefined {
     )
   }
   if (statOf(record)?.isDirectory() === true)
-    return { run, record, agent, ...actingAs(agent, env), isInside: true, options: '' }
+    return { run, record, agent, ...actingAs(agent, record, env), isInside: true, options: '' }
   throw new UserError(`The record of run ${run} is gone: ${record}`)
 }
 
-function actingAs(name: string, env: FrontEnd['env']): { readonly acting?: Acting } {
+function actingAs(
+  name: string,
+  record: string,
+  env: FrontEnd['env'],
+): { readonly acting?: Acting } {
   if (name === MAIN) return {}
   const { FORKHESTRA_TASK_ID: task, FORKHESTRA_TASK_ATTEMPT: attempt } = env
   if (task) return { acting: { name, task, attempt: Number(attempt) } }
+  if (namesInBranches(planIn(record)).includes(name)) return {}
   throw new UserError(
     `Cannot tell which task '${printable(name)}' belongs to: FORKHESTRA_TASK_ID is not set.`,
     'It is set for every sub-agent: pass it on together with FORKHESTRA_AGENT_NAME.',
   )
 }
 
-/** Under a lock, so that several callers at once open only one run. */
-async function openRun(request: QueueRequest): Promise<Caller> {
+/** Another process may have opened one before the records were locked. */
+async function openRun(request: QueueRequest): Promise<QueueCaller> {
   const { project, env } = request.frontEnd
   const { folder: cwd } = project
   const { content } = await loadConfiguration(cwd, undefined, env)
   const places = recordsOf(request.frontEnd)
-  const [root] = places.roots
-  try {
-    makeRecordRoot(root)
-    const run = withLock(
-      join(root, '.gitignore'),
-      () => newestOwnRun(places) ?? beginRecord(places, cwd, content),
-    )
-    await removeOldRuns(places, whyWanted)
-    return asMain(run, request)
-  } catch (error) {
-    if (errorCode(error) === undefined) throw error
-    throw new UserError(`Cannot create a record: ${errorText(error)}`)
-  }
+  return asMain(newestOwnRun(places) ?? beginRecord(places, cwd, content), request)
 }
 
 /** A run without steps, for a queue that a person fills. */
-function beginRecord(places: Places, cwd: string, { queueLimits }: Configuration['content']) {
-  const { run, stamp } = makeIdentity()
+function beginRecord(
+  places: ProjectRecords,
+  cwd: string,
+  { queueLimits }: Configuration['content'],
+) {
+  const { run, stamp } = makeIdentity(places)
   const none: Plan['root'] = { kind: 'sequence', id: 'root', of: [] }
   const limits = queueLimits === undefined ? {} : { queueLimits }
   const about = { run, cwd, root: none, recoveries: [], budget: {}, hooks: {}, ...limits }

@@ -1,20 +1,18 @@
 import { pollWithBackoff } from '../../base/backoff.ts'
-import { randomLetters } from '../../base/ids.ts'
-import { makeAgentEnvironment } from '../../engines/environment.ts'
-import { makeStamp } from '../../records/events/event.ts'
 import { readRunState } from '../../records/journal/read-run.ts'
-import { RunLock } from '../../records/journal/run-lock.ts'
+import { isDriven, RunLock } from '../../records/journal/run-lock.ts'
 import { EXIT_CODES, stopReasonOf } from '../../run/ports.ts'
 import { runQueue } from '../../run/chain/run-plan.ts'
 import type { FrontEnd } from '../front-end.ts'
 import { endOrphansOf, mayEndOrphans } from '../orphans.ts'
-import { ownFolder } from '../own-folder.ts'
+import { stampFor } from '../identity.ts'
+import { agentEnvironment } from '../own-folder.ts'
 import { readRecorded } from '../resume-run.ts'
 import type { ReadyRun, Session } from '../run-session.ts'
-import type { Delivery, RunOptions } from '../../queue/client.ts'
+import type { Delivery, StartOptions } from '../../queue/client.ts'
 import type { Received, ReceiveQuery } from '../../queue/receive.ts'
-import type { EndBrief, TaskHead } from '../../queue/task.ts'
-import { isDriven, type Caller, type OpenQueue } from './caller.ts'
+import { STARTED_STATES, type TaskEndBrief, type TaskHead } from '../../queue/task.ts'
+import type { OpenQueue, QueueCaller } from './caller.ts'
 import { agentsOf } from './configuration.ts'
 import { hasStore } from './store-path.ts'
 import { openStoreOf, refuseUnsound } from './store.ts'
@@ -22,25 +20,25 @@ import { openStoreOf, refuseUnsound } from './store.ts'
 type Work = NonNullable<Session['work']>
 
 /**
- * Processes the queue of a run in this process; `carry` runs the session. Returns the exit code of the
+ * Processes the queue of a run in this process; `execute` runs the session. Returns the exit code of the
  * signal that stopped it, `asked` after `forkhestra stop`, or undefined if it finished.
  */
 export async function driveQueue(
   frontEnd: FrontEnd,
-  { run, record: folder }: Pick<Caller, 'run' | 'record'>,
+  { run, record: folder }: Pick<QueueCaller, 'run' | 'record'>,
   lock: RunLock,
   mayKill: boolean,
-  carry: (ready: ReadyRun, work: Work) => Promise<unknown>,
+  execute: (ready: ReadyRun, work: Work) => Promise<unknown>,
 ): Promise<number | 'asked' | undefined> {
-  const env = makeAgentEnvironment(frontEnd.env, ownFolder())
+  const env = agentEnvironment(frontEnd.env)
   const { state, seq } = readRunState(folder)
   const { plan } = await readRecorded(run, folder, env)
   const warnings = await endOrphansOf({ run, record: folder }, mayKill, frontEnd)
-  const stamp = makeStamp(run, `w-${randomLetters(6)}`, seq + 1)
+  const stamp = stampFor(run, seq)
   const agents = await agentsOf(plan, env)
   const session = { env, stamp, agents, resumed: { folder, lock, state } }
   let stopped: number | 'asked' | undefined
-  await carry({ plan, warnings, session }, async (of, ports) => {
+  await execute({ plan, warnings, session }, async (of, ports) => {
     await runQueue(of, ports)
     if (ports.stop.aborted) stopped = EXIT_CODES[stopReasonOf(ports.stop).signal]
     else if (ports.control.isStopRequested) stopped = 'asked'
@@ -51,28 +49,22 @@ export async function driveQueue(
 /** A run whose queue is being processed. */
 export type Driven = Pick<OpenQueue, 'store' | 'run' | 'record'>
 
-/** All is done, the exit code of a signal, `forkhestra stop`, or the wait was cancelled. */
+/** Everything is done, the exit code of a signal, `forkhestra stop`, or the wait was cancelled. */
 type DriveEnd = Exclude<Awaited<ReturnType<typeof driveQueue>>, undefined> | 'over' | 'left'
 
 /** How often a waiting caller checks whether the driving process is still alive. */
-const LOOK_MS = 1000
-
-export const STARTED = ['ready', 'running'] as const
-
-export function isStarted({ state }: TaskHead): boolean {
-  return state === 'ready' || state === 'running'
-}
+const RECHECK_MS = 1000
 
 /** Names of started tasks that no process runs. */
 async function unfinishedIn({ store, run, record }: Driven): Promise<string[]> {
-  if (isDriven({ record })) return []
-  return (await store.list(run, { states: STARTED })).map(({ name }) => name)
+  if (isDriven(record)) return []
+  return (await store.list(run, { states: STARTED_STATES })).map(({ name }) => name)
 }
 
 /** Starts queued tasks; throws before that if the queue cannot be driven. */
 export async function startTasks(
   opened: OpenQueue,
-  options: RunOptions,
+  options: StartOptions,
   killOrphans: boolean,
   frontEnd: FrontEnd,
 ) {
@@ -84,7 +76,7 @@ export async function startTasks(
 
 /** Calls `drive` for started tasks that an earlier process did not finish; undefined if there are none. */
 export async function driveUnfinished<Result>(
-  { run, record }: Pick<Caller, 'run' | 'record'>,
+  { run, record }: Pick<QueueCaller, 'run' | 'record'>,
   killOrphans: boolean,
   frontEnd: FrontEnd,
   drive: (driven: Driven, names: readonly string[], mayKill: boolean) => Promise<Result>,
@@ -98,7 +90,7 @@ export async function driveUnfinished<Result>(
     const mayKill = await mayEndOrphans(
       { run, record },
       killOrphans,
-      () => isDriven({ record }),
+      () => isDriven(record),
       frontEnd,
     )
     return await drive(driven, names, mayKill)
@@ -109,16 +101,15 @@ export async function driveUnfinished<Result>(
 
 /** Returns whether orphans may be killed. */
 async function checkCanDrive(
-  { client, store, run, record, isInside }: OpenQueue,
+  { store, run, record, isInside }: OpenQueue,
   mayKill: boolean,
   frontEnd: FrontEnd,
 ): Promise<boolean> {
-  if (isInside || isDriven({ record })) return mayKill
+  if (isInside || isDriven(record)) return mayKill
   await refuseUnsound(run, record, frontEnd.env)
-  const { ready, running } = await store.counts(run)
-  const isAny = ready + running > 0 || (await client.hasQueued())
-  if (!isAny) return mayKill
-  return mayEndOrphans({ run, record }, mayKill, () => isDriven({ record }), frontEnd)
+  const { queued, ready, running } = await store.counts(run)
+  if (queued + ready + running === 0) return mayKill
+  return mayEndOrphans({ run, record }, mayKill, () => isDriven(record), frontEnd)
 }
 
 /**
@@ -132,7 +123,12 @@ export async function driveUntilDone(
   stopped: () => AbortSignal,
 ): Promise<DriveEnd> {
   const { store, run, record } = driven
-  const isOver = makeDoneCheck(driven, names)
+  const wanted = names === undefined ? undefined : new Set(names)
+  const isOver = async () => {
+    const open = await store.list(run, { states: STARTED_STATES })
+    if (open.length === 0 || !isDriven(record)) return open.length === 0
+    return !open.some(({ name }) => wanted?.has(name) !== false)
+  }
   for (;;) {
     const mark = await store.mark()
     if (await isOver()) return 'over'
@@ -147,27 +143,8 @@ export async function driveUntilDone(
       continue
     }
     const stop = stopped()
-    await store.wait(run, mark, AbortSignal.any([stop, AbortSignal.timeout(LOOK_MS)]))
+    await store.wait(run, mark, AbortSignal.any([stop, AbortSignal.timeout(RECHECK_MS)]))
     if (stop.aborted) return 'left'
-  }
-}
-
-/** Checks one open task at a time, because there may be thousands. */
-function makeDoneCheck(driven: Driven, names?: readonly string[]): () => Promise<boolean> {
-  const { store, run } = driven
-  const wanted = names === undefined ? undefined : new Set(names)
-  let last: TaskHead | undefined
-  return async () => {
-    const { isReady, isRunning } = await store.outlook(run)
-    if (!isReady && !isRunning) return true
-    if (!isDriven(driven)) return false
-    const known = last === undefined ? undefined : await store.task(run, last.id)
-    if (known !== undefined && isStarted(known)) return false
-    // The newest is the most likely to end last.
-    last = (await store.list(run, { states: STARTED })).findLast(
-      ({ name }) => wanted?.has(name) !== false,
-    )
-    return last === undefined
   }
 }
 
@@ -176,7 +153,7 @@ export async function haveSucceeded(
   { store, run }: Driven,
   names: readonly string[],
 ): Promise<boolean> {
-  const isClean = (end: EndBrief | null) => end?.success === true && end.notQueued === undefined
+  const isClean = (end: TaskEndBrief | null) => end?.success === true && end.notQueued === undefined
   return newestOf(await store.list(run), names).every(({ end }) => isClean(end))
 }
 
@@ -197,11 +174,11 @@ export async function receiveWhileDriven(
   opened: OpenQueue,
   query: ReceiveQuery,
   stop: AbortSignal,
-  isWorkedAt: () => boolean = () => isDriven(opened),
+  isProcessed: () => boolean = () => isDriven(opened.record),
 ): Promise<Received & Delivery> {
   const alone = new AbortController()
   const check = () => {
-    if (!isWorkedAt()) alone.abort()
+    if (!isProcessed()) alone.abort()
   }
   check()
   const stopChecking = pollWithBackoff(check, CHECK_MS.first, CHECK_MS.longest)

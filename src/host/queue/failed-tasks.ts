@@ -13,7 +13,7 @@ interface FailedTasks {
   readonly more: number
 }
 
-/** The failed tasks of a run that were not done later under the same name. */
+/** The failed tasks of a run that were neither cancelled nor done later under the same name. */
 export async function readFailedTasks({
   id,
   folder,
@@ -23,7 +23,9 @@ export async function readFailedTasks({
   try {
     const tasks = await store.list(id)
     const names = new Set(tasks.map(({ name }) => name))
-    const failed = newestOf(tasks, [...names]).filter(({ end }) => end?.success === false)
+    const failed = newestOf(tasks, [...names]).filter(
+      ({ end }) => end?.success === false && end.class !== 'cancelled',
+    )
     const shown = failed.slice(0, MOST_PUSHED)
     return {
       shown: shown.map((task) => ({ name: task.name, push: pushCommand(task, ` --run ${id}`) })),

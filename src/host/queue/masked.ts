@@ -1,18 +1,16 @@
 import { Mask } from '../../base/secrets/mask.ts'
 import { UserError } from '../../base/errors.ts'
-import { makeAgentEnvironment } from '../../engines/environment.ts'
 import type { ChainsConfig } from '../../chain/parse/chains-schema.ts'
-import type { Message } from '../../queue/message.ts'
-import { MAIN, type TaskBrief } from '../../queue/task.ts'
+import { allLists } from '../../chain/parse/items.ts'
+import type { InboxMessage } from '../../queue/message.ts'
+import { BRIEF_LENGTH, MAIN, stepAgentName, type TaskBrief } from '../../queue/task.ts'
 import type { FrontEnd } from '../front-end.ts'
-import { ownFolder } from '../own-folder.ts'
+import { agentEnvironment } from '../own-folder.ts'
 import { secretsOf } from '../secrets.ts'
-import type { Caller, OpenQueue } from './caller.ts'
+import type { QueueCaller, OpenQueue } from './caller.ts'
 import { configurationOf } from './configuration.ts'
-import { isWhole, planIn } from './store.ts'
-
-/** A prompt of this length was truncated by the store. */
-const BEGINNING = 200
+import { planIn } from '../records/plan-in.ts'
+import { hasSteps } from './store.ts'
 
 /** The tasks of the caller, or with `all` those of every agent of the run. */
 export async function describeQueue(opened: OpenQueue, all: boolean, env: FrontEnd['env']) {
@@ -25,10 +23,10 @@ export async function describeQueue(opened: OpenQueue, all: boolean, env: FrontE
 }
 
 function taskJson(
-  { id, name, parent, state, attempt, retry, ageMs, options, beginning, end }: TaskBrief,
+  { id, run, name, parent, state, attempt, retry, ageMs, options, beginning, end }: TaskBrief,
   names: ReadonlyMap<string, string>,
 ) {
-  const parentName = names.get(parent ?? '') ?? MAIN
+  const parentName = names.get(parent ?? '') ?? stepAgentName(run, parent) ?? MAIN
   const head = { id, name, parent: parentName, state, attempt, retry, ageMs }
   return { ...head, ...options, prompt: beginning, end }
 }
@@ -36,14 +34,14 @@ function taskJson(
 /** Masked for display only: the store keeps prompts unmasked, because agents need them. */
 async function maskTasks(
   tasks: readonly TaskBrief[],
-  of: Pick<Caller, 'run' | 'record'>,
+  of: Pick<QueueCaller, 'run' | 'record'>,
   env: FrontEnd['env'],
 ): Promise<readonly TaskBrief[]> {
   if (tasks.length === 0) return tasks
   const mask = await maskOf(of, env)
   const shown = ({ beginning, ...task }: TaskBrief) => ({
     ...task,
-    beginning: beginning.length < BEGINNING ? beginning : dropPartialSecret(beginning, mask),
+    beginning: beginning.length < BRIEF_LENGTH ? beginning : dropPartialSecret(beginning, mask),
   })
   return mask.data(tasks.map(shown))
 }
@@ -55,10 +53,10 @@ function dropPartialSecret(text: string, mask: Mask): string {
 
 /** Agents of the run get messages unmasked. */
 export async function maskMessages(
-  messages: readonly Message[],
-  { isInside, ...of }: Pick<Caller, 'run' | 'record' | 'isInside'>,
+  messages: readonly InboxMessage[],
+  { isInside, ...of }: Pick<QueueCaller, 'run' | 'record' | 'isInside'>,
   env: FrontEnd['env'],
-): Promise<readonly Message[]> {
+): Promise<readonly InboxMessage[]> {
   // Results are masked before they are stored.
   const isAsSent = isInside || !messages.some(({ kind }) => kind === 'text')
   return isAsSent ? messages : (await maskOf(of, env)).data(messages)
@@ -66,12 +64,12 @@ export async function maskMessages(
 
 /** Knows the secrets of a run, including those in its configuration. */
 export async function maskOf(
-  { run, record }: Pick<Caller, 'run' | 'record'>,
+  { run, record }: Pick<QueueCaller, 'run' | 'record'>,
   outer: FrontEnd['env'],
 ): Promise<Mask> {
-  const env = makeAgentEnvironment(outer, ownFolder())
+  const env = agentEnvironment(outer)
   const recorded = planIn(record)
-  if (!isWhole(recorded)) return new Mask(env)
+  if (!hasSteps(recorded)) return new Mask(env)
   const content = (await ifUsable(() => configurationOf(recorded, env)))?.content ?? { chains: {} }
   const { readRecorded } = await import('../resume-run.ts')
   const whole = await ifUsable(() => readRecorded(run, record, env))
@@ -83,7 +81,12 @@ export async function maskOf(
 function configuredSecrets({ chains }: ChainsConfig): Record<string, string> {
   const secrets: Record<string, string> = {}
   for (const [chain, { env, steps }] of Object.entries(chains)) {
-    for (const [index, given] of [env, ...steps.map((step) => step.env)].entries()) {
+    for (const [index, given] of [
+      env,
+      ...allLists(steps)
+        .flat()
+        .map((item) => item.env),
+    ].entries()) {
       for (const [name, value] of Object.entries(given ?? {})) {
         secrets[`chains.${chain}.${index}.${name}`] = value
       }

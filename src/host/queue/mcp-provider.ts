@@ -1,16 +1,11 @@
 import { UserError } from '../../base/errors.ts'
 import { statOf } from '../../base/files.ts'
+import { MAIN } from '../../queue/task.ts'
 import type { QueueProvider, QueueSession } from '../../queue/tools/provider.ts'
-import type { RunLock } from '../../records/journal/run-lock.ts'
+import { isDriven, type RunLock } from '../../records/journal/run-lock.ts'
 import { runSession } from '../run-session.ts'
 import type { StopSwitch } from '../stop-switch.ts'
-import {
-  isDriven,
-  withQueueClient,
-  type Caller,
-  type OpenQueue,
-  type QueueRequest,
-} from './caller.ts'
+import { withQueueClient, type QueueCaller, type OpenQueue, type QueueRequest } from './caller.ts'
 import { checkAgent } from './check-agent.ts'
 import { driveQueue, driveUntilDone, receiveWhileDriven, type Driven } from './drive.ts'
 import { openStoreOf, refuseUnsound } from './store.ts'
@@ -29,7 +24,7 @@ export class McpQueueProvider implements QueueProvider {
   readonly #drivers = new Map<string, Driver>()
   readonly #open = new Set<Promise<unknown>>()
   #entering: Promise<void> = Promise.resolve()
-  #run: Pick<Caller, 'run' | 'record'> | undefined
+  #run: Pick<QueueCaller, 'run' | 'record'> | undefined
 
   constructor(server: Server) {
     this.#server = server
@@ -89,8 +84,7 @@ export class McpQueueProvider implements QueueProvider {
   /** A conversation stays with its run even if a newer one starts. */
   #sameRun(): QueueRequest {
     const { request } = this.#server
-    const isThere = this.#run !== undefined && statOf(this.#run.record) !== undefined
-    if (!isThere) this.#run = undefined
+    if (this.#run !== undefined && statOf(this.#run.record) === undefined) this.#run = undefined
     return { ...request, run: this.#run?.run ?? request.run }
   }
 
@@ -107,11 +101,12 @@ export class McpQueueProvider implements QueueProvider {
         await driver()!.begin()
       },
       receive: async (query, signal) => {
-        const isWorkedAt = () => driver()?.isAtWork === true || isDriven(opened)
-        const received = await receiveWhileDriven(opened, query, signal, isWorkedAt)
-        const trouble = driver()?.trouble
-        const isInVain = received.status === 'nothing_to_wait_for' && received.messages.length === 0
-        if (isInVain && trouble !== undefined) throw trouble
+        const isProcessed = () => driver()?.isRunning === true || isDriven(opened.record)
+        const received = await receiveWhileDriven(opened, query, signal, isProcessed)
+        const failure = driver()?.failure
+        const isFruitless =
+          received.status === 'nothing_to_wait_for' && received.messages.length === 0
+        if (isFruitless && failure !== undefined) throw failure
         return received
       },
     }
@@ -121,40 +116,40 @@ export class McpQueueProvider implements QueueProvider {
 /** Processes the queue of a run in the background, if no other process does. */
 class Driver {
   readonly #server: Server
-  readonly #of: Pick<Caller, 'run' | 'record'>
-  #begun: Promise<void> | undefined
+  readonly #of: Pick<QueueCaller, 'run' | 'record'>
+  #starting: Promise<void> | undefined
   #isWanted = false
   /** Why processing has stopped after it had started. */
-  trouble: UserError | undefined
+  failure: UserError | undefined
   /** Settles when nothing runs here. */
   over: Promise<void> = Promise.resolve()
 
-  constructor(server: Server, of: Pick<Caller, 'run' | 'record'>) {
+  constructor(server: Server, of: Pick<QueueCaller, 'run' | 'record'>) {
     this.#server = server
     this.#of = of
   }
 
-  get isAtWork(): boolean {
-    return this.#begun !== undefined
+  get isRunning(): boolean {
+    return this.#starting !== undefined
   }
 
   /** Resolves once a process runs the started tasks; rejects if none can. */
   begin(): Promise<void> {
     this.#isWanted = true
-    this.trouble = undefined
-    if (this.#begun !== undefined) return this.#begun
+    this.failure = undefined
+    if (this.#starting !== undefined) return this.#starting
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    this.#begun = promise
+    this.#starting = promise
     this.over = this.#work(resolve).catch((error: unknown) => {
-      this.#begun = undefined
+      this.#starting = undefined
       reject(error)
-      if (error instanceof UserError) this.trouble = error
+      if (error instanceof UserError) this.failure = error
       else this.#server.onBug(error)
     })
     return promise
   }
 
-  async #work(onBegun: () => void): Promise<void> {
+  async #work(onStarted: () => void): Promise<void> {
     const { run, record } = this.#of
     const { stop } = this.#server.stop
     const { env } = this.#server.request.frontEnd
@@ -162,23 +157,23 @@ class Driver {
     const store = await openStoreOf(record, env)
     const driven = { store, run, record }
     const whileOthersDrive = () => {
-      onBegun()
+      onStarted()
       return stop
     }
     try {
       while (this.#isWanted && !stop.aborted) {
         this.#isWanted = false
-        const drive = (lock: RunLock) => this.#drive(driven, lock, onBegun)
+        const drive = (lock: RunLock) => this.#drive(driven, lock, onStarted)
         await driveUntilDone(driven, undefined, drive, whileOthersDrive)
       }
-      this.#begun = undefined
-      onBegun()
+      this.#starting = undefined
+      onStarted()
     } finally {
       await store.close()
     }
   }
 
-  #drive(driven: Driven, lock: RunLock, onBegun: () => void): ReturnType<typeof driveQueue> {
+  #drive(driven: Driven, lock: RunLock, onStarted: () => void): ReturnType<typeof driveQueue> {
     const { request, mayKill, stop } = this.#server
     return driveQueue(request.frontEnd, driven, lock, mayKill, (ready, work) =>
       runSession(ready, {
@@ -189,8 +184,8 @@ class Driver {
         view: () => ({ show: () => undefined, output: () => undefined }),
         work: async (plan, ports) => {
           // The MCP client acts as `main`, so agents may wait for its messages.
-          await driven.store.setMain(driven.run, 'running')
-          onBegun()
+          await driven.store.setStepAgent(driven.run, MAIN, 'running')
+          onStarted()
           await work(plan, ports)
         },
       }),

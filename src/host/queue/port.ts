@@ -6,9 +6,6 @@ import { ownProgram } from '../own-folder.ts'
 import { hasStore } from './store-path.ts'
 import type { SubAgents } from './sub-agent.ts'
 
-/** How often to check whether an agent has created a queue. */
-const LOOK_MS = 100
-
 /** The queues of a run that this process runs. */
 export function makeQueuePort(
   record: string | undefined,
@@ -16,12 +13,10 @@ export function makeQueuePort(
   env: Readonly<Record<string, string>>,
 ): QueuePort | undefined {
   if (record === undefined) return undefined
-  const isThere = () => hasStore(record)
   let agents: SubAgents | undefined
   return {
     program: ownProgram(),
-    isThere,
-    onceThere: (callback) => onceThere(isThere, callback),
+    hasStore: () => hasStore(record),
     open: async () => (await import('./store.ts')).openStoreOf(record, env, plan),
     verify: async () => (await import('./store.ts')).refuseUnsound(plan.run, record, env),
     reportedEnds: () => reportedEnds(record),
@@ -50,17 +45,4 @@ function worktreesIn(record: string, task: string): AttemptWorktree[] {
     if (id === task && worktree !== undefined) found.push({ attempt, ...worktree })
   }
   return found
-}
-
-function onceThere(isThere: () => boolean, callback: () => void): () => void {
-  const look = () => {
-    if (!isThere()) return
-    clearInterval(timer)
-    callback()
-  }
-  // Polling, because a watch on the folder would fire for every event that is written.
-  const timer = setInterval(look, LOOK_MS)
-  timer.unref()
-  look()
-  return () => clearInterval(timer)
 }

@@ -1,4 +1,4 @@
-import { dropUndefined } from '../../base/drop-undefined.ts'
+import { dropUndefined } from '../../base/objects.ts'
 import { UserError } from '../../base/errors.ts'
 import type { DirectAgent, ResolvedAgent } from '../../engines/engine.ts'
 import { namesQueueTools } from '../../engines/native/tool-sets.ts'
@@ -21,7 +21,7 @@ const UNASKED = MODES.at(-1)!
 export function checkProgram({ engine, name }: ResolvedAgent, rights: Rights | undefined): void {
   if (engine !== 'binary' || rights === undefined || mayRunPrograms(rights)) return
   throw new UserError(
-    `'${name}' is a program, and ${rights.name} may not run programs. Name it under "agents" in the configuration, or use an agent that is named there.`,
+    `'${name}' is a program, and ${rights.name} may not run programs. Add it to "agents" in the configuration, or use an agent that is defined there.`,
   )
 }
 
@@ -52,7 +52,7 @@ function stricter(own: string | undefined, parent: string | undefined): string |
 }
 
 /** Sub-agents may queue and start tasks themselves, unless their parent may not. */
-export function withQueue(agent: ResolvedAgent, rights: Rights | undefined): ResolvedAgent {
+export function withQueueTools(agent: ResolvedAgent, rights: Rights | undefined): ResolvedAgent {
   if (agent.engine === 'binary') return agent
   return { ...agent, queue: rights?.queue !== false && mayQueue(agent) }
 }

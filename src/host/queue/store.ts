@@ -3,19 +3,18 @@ import { basename } from 'node:path'
 import { Mask } from '../../base/secrets/mask.ts'
 import { errorWithHint } from '../../base/errors.ts'
 import { withLock } from '../../base/linux/lock.ts'
-import { readEventsOf, readPlan } from '../../records/journal/read-run.ts'
-import { holderOf } from '../../records/journal/run-lock.ts'
+import { readEventsOf } from '../../records/journal/read-run.ts'
+import { isDriven } from '../../records/journal/run-lock.ts'
 import type { Plan } from '../../chain/plan/plan.ts'
-import { makeAgentEnvironment } from '../../engines/environment.ts'
-import { DEFAULT_LIMITS, type Limits } from '../../queue/limits.ts'
+import { DEFAULT_LIMITS, type QueueLimits } from '../../queue/limits.ts'
 import { QueueError } from '../../queue/refusal.ts'
-import { acknowledgedIn } from '../../queue/sqlite/side-files.ts'
-import { setAside } from '../../queue/sqlite/side-files.ts'
+import { acknowledgedIn, setAside } from '../../queue/sqlite/side-files.ts'
 import { openSqliteStore } from '../../queue/sqlite-store.ts'
 import type { QueueStore } from '../../queue/store.ts'
 import type { FrontEnd } from '../front-end.ts'
-import { ownFolder } from '../own-folder.ts'
+import { agentEnvironment } from '../own-folder.ts'
 import { secretsOf } from '../secrets.ts'
+import { planIn } from '../records/plan-in.ts'
 import { hasStore, storePath } from './store-path.ts'
 
 /**
@@ -28,7 +27,7 @@ export async function openStoreOf(
   plan: Partial<Plan> = planIn(record),
 ): Promise<QueueStore> {
   if (hasLostStore(record)) {
-    if (!isHeld(record)) throw missingStore(record)
+    if (!isDriven(record)) throw missingStore(record)
     await renewStore(record, env, () => !hasStore(record))
   }
   return openStoreAt(storePath(record), record, plan, env)
@@ -37,7 +36,7 @@ export async function openStoreOf(
 /** Throws if the store of a run was deleted; while the run is alive, that is a warning. */
 export function refuseMissing(record: string, notice: FrontEnd['notice']): void {
   if (!hasLostStore(record)) return
-  if (!isHeld(record)) throw missingStore(record)
+  if (!isDriven(record)) throw missingStore(record)
   const gone = new QueueError({ kind: 'gone', place: storePath(record) })
   notice(`Warning: ${errorWithHint(gone).replaceAll('\n', ' ')}`)
 }
@@ -85,10 +84,6 @@ export function missingStore(record: string): QueueError {
   return new QueueError({ kind: 'missing', place: storePath(record) })
 }
 
-function isHeld(record: string): boolean {
-  return (holderOf(record)?.life ?? 'dead') !== 'dead'
-}
-
 /** Looks for the store again at the end: another process may have created and used it in the meantime. */
 function hasLostStore(record: string): boolean {
   return !hasStore(record) && wasUsed(record) && !hasStore(record)
@@ -105,15 +100,6 @@ function wasUsed(record: string): boolean {
   return false
 }
 
-/** Empty if the record is incomplete: then the default limits apply. */
-export function planIn(record: string): Partial<Plan> {
-  try {
-    return readPlan(record)?.plan ?? {}
-  } catch {
-    return {}
-  }
-}
-
 function openStoreAt(
   place: string,
   record: string,
@@ -122,7 +108,7 @@ function openStoreAt(
 ): Promise<QueueStore> {
   return openSqliteStore(place, {
     // Read from JSON, which has no undefined values.
-    limits: (plan.queueLimits ?? {}) as Partial<Limits>,
+    limits: (plan.queueLimits ?? {}) as Partial<QueueLimits>,
     run: basename(record),
     wasUsed: () => place === storePath(record) && wasUsed(record),
     isSecret: findSecrets(plan, env),
@@ -133,14 +119,14 @@ function openStoreAt(
 function findSecrets(plan: Partial<Plan>, outer: FrontEnd['env']): (text: string) => boolean {
   let mask: Mask | undefined
   return (text) => {
-    const env = makeAgentEnvironment(outer, ownFolder())
-    mask ??= new Mask(isWhole(plan) ? secretsOf(plan, env) : env)
+    const env = agentEnvironment(outer)
+    mask ??= new Mask(hasSteps(plan) ? secretsOf(plan, env) : env)
     return mask.text(text) !== text
   }
 }
 
 /** Whether steps can be read from it. */
-export function isWhole(plan: Partial<Plan>): plan is Plan {
+export function hasSteps(plan: Partial<Plan>): plan is Plan {
   return plan.root !== undefined && plan.recoveries !== undefined
 }
 

@@ -1,8 +1,8 @@
-import { dropUndefined } from '../../base/drop-undefined.ts'
+import { dropUndefined } from '../../base/objects.ts'
 import { isInRepository } from '../../base/repository.ts'
 import { UserError } from '../../base/errors.ts'
-import type { DirectAgent, Provider, ResolvedAgent } from '../../engines/engine.ts'
-import { findModel, parseModel, type NamedModel } from '../../engines/native/model-names.ts'
+import type { DirectAgent, ResolvedAgent } from '../../engines/engine.ts'
+import { engineOf } from '../../engines/registry.ts'
 import { configuredAgent } from '../../chain/plan/direct-agent.ts'
 import type { Facts } from '../../chain/plan/facts.ts'
 import { defaultPolicy, makePolicy, makePromptRules } from '../../chain/plan/make-policy.ts'
@@ -14,7 +14,7 @@ import type { WantedTask } from '../../run/ports.ts'
 import type { Configuration } from '../configuration.ts'
 import { readFacts } from '../facts.ts'
 import { configurationOf, knownIn } from './configuration.ts'
-import { checkProgram, rightsOf, withinRights, withQueue } from './rights.ts'
+import { checkProgram, rightsOf, withinRights, withQueueTools } from './rights.ts'
 
 type Environment = Readonly<Record<string, string>>
 
@@ -39,7 +39,7 @@ export class SubAgents {
     const node = own ?? (await this.#named(name!, pusher))
     const rights = rightsOf(pusher)
     const limited = withinRights(withModel(node.agent, task, pusher?.agent), rights)
-    const agent = withQueue(limited, rights)
+    const agent = withQueueTools(limited, rights)
     const taskBudget = smallerBudget(node.taskBudget, pusher?.taskBudget)
     const policy = policyFor(task, node.policy, pusher?.policy)
     checkKey({ agent, policy }, this.#facts)
@@ -75,8 +75,9 @@ export class SubAgents {
 
 /** A task belongs to the step of its pusher, where its cost is counted. */
 function placeOf(pusher: StepNode | undefined, cwd: string) {
-  const { id = 's1', number = 1 } = pusher ?? {}
-  return { kind: 'step' as const, id, number, cwd: pusher?.cwd ?? cwd, prompt: [] }
+  const { id = 's1', number = 1, within, copy } = pusher ?? {}
+  const place = { id, number, ...dropUndefined({ within, copy }) }
+  return { kind: 'step' as const, ...place, cwd: pusher?.cwd ?? cwd, prompt: [] }
 }
 
 /** The same kind of agent as the pusher, without its system prompt; for a person, `claude`. */
@@ -89,7 +90,7 @@ function sameKindAsPusher(
 ): StepNode {
   const text = introduce(task.name, parent)
   if (pusher === undefined) {
-    const agent = forPerson(text, place.cwd, facts)
+    const agent = makePersonsAgent(text, place.cwd, facts)
     return { ...place, agent, args: [], policy: defaultPolicy(agent, false) }
   }
   const { agent, args, policy, rawPrompt, reading } = pusher
@@ -101,7 +102,8 @@ function sameKindAsPusher(
   return { ...place, agent: plain, args: isBundled === true ? [] : args, policy, ...rules }
 }
 
-function forPerson(text: string, cwd: string, facts: Facts): DirectAgent {
+/** The agent for tasks that a person pushes without naming one: `claude`. */
+export function makePersonsAgent(text: string, cwd: string, facts: Facts): DirectAgent {
   try {
     return configuredAgent('claude', { systemPromptText: text }, { cwd, agentBase: cwd }, facts)
   } catch (error) {
@@ -119,9 +121,9 @@ function forPerson(text: string, cwd: string, facts: Facts): DirectAgent {
 function introduce(name: string, parent: string): string {
   return [
     `You are ${name}, a sub-agent. ${parent} has given you one task: the message that follows.`,
-    'You know nothing of the conversation of others, and they know nothing of yours.',
+    'You cannot see the conversations of other agents, and they cannot see yours.',
     `Your last message is delivered to ${parent} automatically. Say in it what you did, what you`,
-    'verified, and what you found. If something that you need is missing, say what, and end.',
+    'verified, and what you found. If something that you need is missing, say what, and stop.',
     'You are started once for this task. Do not print a completion marker.',
   ].join('\n')
 }
@@ -134,15 +136,7 @@ function withModel(
   if (agent.engine === 'binary') return agent
   const inherited =
     agent.inheritsModel === true && parent?.engine === agent.engine ? parent.model : agent.model
-  const model = options.model ?? inherited
-  if (agent.engine === 'claude') return { ...agent, model }
-  return { ...agent, ...(findModel(model) ?? ofProvider(agent.provider, model)) }
-}
-
-/** A model name without a provider uses the agent's provider. */
-function ofProvider(provider: Provider, model: string): NamedModel {
-  const isBare = !model.includes('/') || provider === 'compatible'
-  return parseModel(isBare ? `${provider}/${model}` : model)
+  return engineOf(agent).withModel(agent, options.model ?? inherited)
 }
 
 function smallerBudget(one: Budget = {}, other: Budget = {}): Budget {

@@ -1,10 +1,10 @@
 import type { FinishedAttempt } from '../../queue/store.ts'
 import { readEventsOf } from '../../records/journal/read-run.ts'
+import { isDriven } from '../../records/journal/run-lock.ts'
 import {
   findCaller,
-  isDriven,
   withQueueClient,
-  type Caller,
+  type QueueCaller,
   type OpenQueue,
   type QueueRequest,
 } from './caller.ts'
@@ -13,7 +13,7 @@ import { hasStore, storePath } from './store-path.ts'
 /** What a check of the queues of a run has found; without a run or a queue, only the caller. */
 type Verified =
   | { readonly run: string; readonly problems: readonly string[] }
-  | { readonly run?: undefined; readonly caller: Caller | undefined }
+  | { readonly run?: undefined; readonly caller: QueueCaller | undefined }
 
 /** Checks against the records that every task ended once and no message was lost or delivered twice. */
 export async function verifyQueue(request: QueueRequest): Promise<Verified> {
@@ -28,7 +28,7 @@ export async function verifyQueue(request: QueueRequest): Promise<Verified> {
   )
 }
 
-function problemsWithoutStore({ record }: Caller): string[] {
+function problemsWithoutStore({ record }: QueueCaller): string[] {
   if (hasStore(record)) return []
   const { reported } = readEnds(record)
   if (reported.length === 0) return []
@@ -53,7 +53,7 @@ function readEnds(record: string): { reported: string[]; isComplete: boolean } {
     // A later process may have been killed before it wrote its events; the next one adds them.
     else isComplete = event.type === 'run_ended'
   }
-  return { reported, isComplete: isComplete && !isDriven({ record }) }
+  return { reported, isComplete: isComplete && !isDriven(record) }
 }
 
 function compareEvents(
@@ -65,15 +65,16 @@ function compareEvents(
   const inEvents = new Set<string>()
   const problems: string[] = []
   for (const attempt of reported) {
-    if (inEvents.has(attempt)) problems.push(`the events have the end of attempt ${attempt} twice`)
+    if (inEvents.has(attempt))
+      problems.push(`the events record the end of attempt ${attempt} twice`)
     inEvents.add(attempt)
     if (!inStore.has(attempt)) {
-      problems.push(`the events have the end of attempt ${attempt}, the store does not`)
+      problems.push(`the events record the end of attempt ${attempt}, but the store does not`)
     }
   }
   for (const attempt of isComplete ? inStore : []) {
     if (!inEvents.has(attempt)) {
-      problems.push(`the store has the end of attempt ${attempt}, the events do not`)
+      problems.push(`the store records the end of attempt ${attempt}, but the events do not`)
     }
   }
   return problems

@@ -1,17 +1,20 @@
 import { NotNow, errorText } from '../../base/errors.ts'
 import { lifeOf } from '../../base/linux/process-identity.ts'
 import { sendRequest } from '../../records/journal/control.ts'
-import { findRun, listRuns, type RunBrief } from '../../records/journal/runs.ts'
+import { waitsOf } from '../../records/events/waits.ts'
+import { findRun, isNestedRun, listRuns, type RunBrief } from '../../records/journal/runs.ts'
 import { resumeCommand } from '../../views/runs.ts'
-import { checkMadeHere, checkOwn, isFamiliar } from './foreign.ts'
-import { isChat } from './is-chat.ts'
-import type { Places } from './place.ts'
-
-type Status = RunBrief['status']
+import { checkMadeHere, checkOwn, isOwnOrUnsigned } from './foreign.ts'
+import { isChat } from './plan-in.ts'
+import type { ProjectRecords } from './place.ts'
 
 /** Asks the named run, or the newest active one, to stop after its iteration, or stops it now. */
-export function stopRun(places: Places, word: string | undefined, isNow: boolean): RunBrief {
-  const run = findRunThat(places, word, ['running', 'waiting'], 'active')
+export function stopRun(
+  places: ProjectRecords,
+  word: string | undefined,
+  isNow: boolean,
+): RunBrief {
+  const run = findRunThat(places, word, isActive, 'active')
   if (isNow) {
     // Its lock decides which process gets the signal.
     checkMadeHere(run, places)
@@ -21,42 +24,51 @@ export function stopRun(places: Places, word: string | undefined, isNow: boolean
 }
 
 /** Ends the wait of the named run, or of the newest that waits. */
-export function retryNow(places: Places, word: string | undefined): RunBrief {
-  const run = findRunThat(places, word, ['waiting'], 'waiting')
+export function retryNow(places: ProjectRecords, word: string | undefined): RunBrief {
+  // While other branches work, the run as a whole does not wait.
+  const hasWait = (each: RunBrief) => isActive(each) && waitsOf(each.state).length > 0
+  const run = findRunThat(places, word, hasWait, 'waiting')
   sendRequest(run.folder, 'retry-now')
   return run
 }
 
-/** The named run, or the newest with a wanted status. */
+function isActive({ status }: RunBrief): boolean {
+  return status === 'running' || status === 'waiting'
+}
+
+/** The named run, or the newest that is wanted. */
 function findRunThat(
-  places: Places,
+  places: ProjectRecords,
   word: string | undefined,
-  wanted: readonly Status[],
+  isWanted: (run: RunBrief) => boolean,
   words: string,
 ): RunBrief {
-  const isWanted = ({ status }: RunBrief) => wanted.includes(status)
   const run = word === undefined ? newestThat(isWanted, places) : findRun(places, word)
   if (run === undefined)
     throw new NotNow(`No ${words} run in this project.`, 'See: forkhestra runs')
-  if (!isFamiliar(run)) checkOwn(run, places)
+  if (!isOwnOrUnsigned(run)) checkOwn(run, places)
   if (isWanted(run)) return run
   const hint =
     run.status === 'dead' ? `Resume it: ${resumeCommand(run.id, isChat(run.folder))}` : undefined
   throw new NotNow(`Run ${run.id} is not ${words}, it is ${run.status}.`, hint)
 }
 
-/** Runs made here come first; an unsigned one of 0.1.0 may still be active. */
-function newestThat(isWanted: (run: RunBrief) => boolean, places: Places): RunBrief | undefined {
-  const runs = listRuns(places).filter((run) => isWanted(run) && isFamiliar(run))
-  return runs.find(({ foreign }) => foreign === undefined) ?? runs[0]
+/** Runs made here come first, outer ones before nested ones; an unsigned one of 0.1.0 may still be active. */
+function newestThat(
+  isWanted: (run: RunBrief) => boolean,
+  places: ProjectRecords,
+): RunBrief | undefined {
+  const runs = listRuns(places).filter((run) => isWanted(run) && isOwnOrUnsigned(run))
+  const own = runs.filter(({ foreign }) => foreign === undefined)
+  return own.find((run) => !isNestedRun(run, places)) ?? own[0] ?? runs[0]
 }
 
 /** The pid may belong to another process by now, so the identity is checked too. */
 function interrupt({ id, folder, holder }: RunBrief): void {
   if (holder?.pid === 0) {
     throw new NotNow(
-      `The lock of ${id} was deleted, so its process is not known.`,
-      `It is written again within seconds: forkhestra stop ${id} --now`,
+      `The lock of ${id} was deleted, so its process is unknown.`,
+      `The run recreates it within seconds. Then: forkhestra stop ${id} --now`,
     )
   }
   const life = holder === undefined ? 'dead' : lifeOf(holder.identity)

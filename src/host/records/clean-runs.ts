@@ -1,13 +1,13 @@
 import { basename } from 'node:path'
 import { isDriven } from '../../records/journal/run-lock.ts'
 import { oldRecords, pruneRuns, type Pruned, type WhyWanted } from '../../records/journal/runs.ts'
-import type { Places } from './place.ts'
+import type { ProjectRecords } from './place.ts'
 import { whyWanted } from './unfinished-queues.ts'
 
 export interface CleanOptions {
   /** How many of the newest runs are kept. */
   readonly keep: number
-  /** Also removes runs that were not made here. */
+  /** Also removes runs that were not created here. */
   readonly withForeign: boolean
   /** Also removes runs with something in their queue. */
   readonly withQueues: boolean
@@ -20,10 +20,10 @@ interface Cleaned extends Pruned {
 }
 
 export const TRACKED = 'git tracks it; to remove it: git rm -r'
-export const FOREIGN = 'it was not made here'
+export const FOREIGN = 'it was not created here'
 
 /** Removes old records, or finds out which ones would be removed. */
-export async function cleanRuns(places: Places, options: CleanOptions): Promise<Cleaned> {
+export async function cleanRuns(places: ProjectRecords, options: CleanOptions): Promise<Cleaned> {
   const whyKept = makeWhyKept(places, options)
   const old = findOld(places, options)
   const kept: { id: string; why: string }[] = []
@@ -37,9 +37,11 @@ export async function cleanRuns(places: Places, options: CleanOptions): Promise<
   return { kept, removed, failed: [] }
 }
 
-function makeWhyKept({ origins }: Places, { withForeign, withQueues }: CleanOptions): WhyWanted {
-  return (folder, run) => {
-    if (run !== undefined) return withQueues ? undefined : whyWanted(folder, run)
+function makeWhyKept(
+  { origins }: ProjectRecords,
+  { withForeign, withQueues }: CleanOptions,
+): WhyWanted {
+  return (folder) => {
     const foreign = origins.checkStrictly(folder)
     if (foreign === 'tracked') return TRACKED
     const isOwn = foreign === undefined || foreign === 'changed'
@@ -51,7 +53,7 @@ function makeWhyKept({ origins }: Places, { withForeign, withQueues }: CleanOpti
 }
 
 /** Old records, and foreign ones, which are only listed; records of active runs are left out. */
-function findOld(places: Places, { keep, withForeign }: CleanOptions): string[] {
+function findOld(places: ProjectRecords, { keep, withForeign }: CleanOptions): string[] {
   const all = oldRecords(places, 0, true)
   const old = new Set(oldRecords(places, keep, withForeign))
   const isListed = (folder: string) =>

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import type { EventOf } from '../../records/events/event.ts'
-import { NO_EVENTS, next } from '../../records/events/state.ts'
+import { next } from '../../records/events/fold.ts'
+import { NO_EVENTS } from '../../records/events/state.ts'
 import { renderCost } from '../../views/cost.ts'
 import { CostTable, type CostKey } from './cost-table.ts'
 

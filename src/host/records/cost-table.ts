@@ -1,8 +1,9 @@
 import type { EventOf } from '../../records/events/event.ts'
-import type { RunState } from '../../records/events/state.ts'
+import { branchName } from '../../records/events/branch-name.ts'
+import { stepOf, type RunState } from '../../records/events/state.ts'
 import type { CostRow } from '../../views/cost.ts'
 
-export const COST_KEYS = ['run', 'agent', 'step', 'day', 'task'] as const
+export const COST_KEYS = ['run', 'agent', 'step', 'branch', 'day', 'task'] as const
 
 export type CostKey = (typeof COST_KEYS)[number]
 
@@ -42,17 +43,19 @@ export class CostTable {
 }
 
 function keysOf(by: CostKey, run: string, state: RunState, event: Ended): readonly string[] {
-  const step = state.steps[event.step - 1]
+  const step = stepOf(state, event)
   switch (by) {
     case 'run':
       return [run]
     case 'agent':
-      return [(event.type === 'task_ended' ? event.agent : step?.agent) ?? '(unknown)']
+      return [(event.type === 'task_ended' ? event.agent : step.agent) || '(unknown)']
     case 'step': {
-      const name = step?.name ?? step?.agent ?? '(unknown)'
+      const name = step.name ?? (step.agent || '(unknown)')
       const chain = state.chain === undefined ? '' : `${state.chain} `
       return [`${chain}step ${event.step}: ${name}`]
     }
+    case 'branch':
+      return [branchName(state, event.scope) ?? '(no branch)']
     case 'day':
       return [event.at.slice(0, 10)]
     case 'task':

@@ -1,33 +1,26 @@
+import { branchName } from '../../records/events/branch-name.ts'
+import type { EventOf } from '../../records/events/event.ts'
+import { waitsOf } from '../../records/events/waits.ts'
 import type { QueueSummary } from '../../queue/store.ts'
 import type { RunBrief } from '../../records/journal/runs.ts'
-import { durationOf, renderRuns } from '../../views/runs.ts'
+import { durationOf, renderRuns, type RecordedRun } from '../../views/runs.ts'
 import type { StepState } from '../../records/events/step-state.ts'
 import { readNewest } from './receipts.ts'
 import { readRecordedPlan } from './recorded-plan.ts'
 
 /** A run and its queue. */
-export interface QueuedBrief extends Omit<RunBrief, 'status'> {
-  /** Of a run without steps, `open`: some tasks have not ended; `unknown`: its queue cannot be read. */
-  readonly status: RunBrief['status'] | 'open' | 'unknown'
+export interface QueuedBrief extends Omit<RunBrief, 'status'>, RecordedRun {
   /** Absent if nothing was ever queued, or if the queue cannot be read. */
   readonly counts?: QueueSummary
-  /** Why the queue cannot be read. */
-  readonly unreadable?: string
-  /** Whether it is dead and has left processes running. */
-  readonly hasOrphans?: boolean
-  /** Set for a run that is not complete. */
-  readonly isChat?: boolean
 }
-
-/** How many iterations of a step are listed. */
-const LISTED = 20
 
 /** A run as JSON for scripts. */
 export function describeRun(
   { id, folder, status, state, holder, counts, unreadable, foreign }: QueuedBrief,
   now: number,
 ) {
-  const { chain, cwd, startedAt, ended, waiting, at } = state
+  const { chain, cwd, startedAt, ended, waiting, at, branches } = state
+  const waits = waitsOf(state)
   return {
     id,
     status,
@@ -43,12 +36,28 @@ export function describeRun(
     stopped: ended?.stopped,
     pid: holder?.pid || undefined,
     at,
-    waiting: waiting && { why: waiting.why, until: waiting.until, error: waiting.error },
+    waiting: waiting && describeWait(waiting),
+    // Branches wait independently.
+    waits: waits.length > 1 ? waits.map(describeWait) : undefined,
     spent: { ...state.spent, ms: durationOf({ id, status, state }, now) },
     counts,
     unreadable,
+    branches: branches?.map((branch) => ({
+      name: branchName(state, branch.scope),
+      scope: branch.scope,
+      branch: branch.branch,
+      path: branch.path,
+      into: branch.into,
+      merged: branch.merged,
+      commits: branch.commits,
+      isOpen: branch.isOpen,
+      kept: branch.kept,
+    })),
     steps: state.steps.map((step) => ({
       step: step.number,
+      // Only in groups, and for copies.
+      scope: step.key.includes('/') ? step.key.split('/') : undefined,
+      branch: branchName(state, step.key.split('/')),
       agent: step.agent,
       name: step.name,
       isRecovery: step.isRecovery,
@@ -64,6 +73,10 @@ export function describeRun(
       spent: step.spent,
     })),
   }
+}
+
+function describeWait({ scope, task, why, until, error }: EventOf<'waiting'>) {
+  return { why, until, error, scope, task }
 }
 
 /** Whether a run can be listed: another program may have written anything into its events. */
@@ -84,24 +97,10 @@ export function describeWithReceipts(
   round?: number,
 ) {
   const { steps: all, ...described } = describeRun(run, Date.now())
-  const shown = all.flatMap((each) => {
-    const step = steps.find(({ number }) => number === each.step)
-    return step === undefined ? [] : [{ ...each, ...readListed(run.folder, step, round) }]
-  })
+  const wanted = new Set(steps)
+  const shown = run.state.steps.flatMap((step, index) =>
+    wanted.has(step) ? [{ ...all[index]!, ...readNewest(run.folder, step, round) }] : [],
+  )
   const damage = run.damage.length === 0 ? {} : { damage: run.damage }
   return { ...described, ...damage, steps: shown, plan: readRecordedPlan(run.folder) }
-}
-
-/** The newest iterations of a round of a step. */
-export function readListed(folder: string, step: StepState, round: number | undefined) {
-  return readNewest(folder, { ...roundOf(step, round), count: LISTED })
-}
-
-export function roundOf(
-  { number: step, rounds, iterations, running }: StepState,
-  round: number | undefined,
-) {
-  const last = Math.max(1, rounds)
-  const ended = running === undefined ? iterations : iterations - 1
-  return { step, round: round ?? last, ...((round ?? last) === last ? { ended } : {}) }
 }

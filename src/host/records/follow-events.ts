@@ -17,18 +17,18 @@ export async function* followEvents(
   isFollowed: boolean,
   lifeOfDriver: () => 'alive' | 'dead' | 'unknown' | undefined,
 ): AsyncGenerator<RunEvent, FollowEnd> {
-  let [from, hasEnded, hasCrew] = [0, false, false]
+  let [from, hasEnded, hasQueueWorker] = [0, false, false]
   for (;;) {
     const life = lifeOfDriver()
     for (const { event, offset } of readEvents(folder, from)) {
       from = offset
       if (event.type === 'run_ended') hasEnded = true
       if (event.type === 'run_resumed') hasEnded = false
-      if (event.type === 'crew_started') hasCrew = true
+      if (event.type === 'crew_started') hasQueueWorker = true
       yield event
     }
     if (!isFollowed) return 'read'
-    const isDead = life === 'dead' && (hasCrew || !hasEnded)
+    const isDead = life === 'dead' && (hasQueueWorker || !hasEnded)
     if (isDead || (life === undefined && !hasEnded)) return 'dead'
     if (life === undefined || life === 'dead') return 'ended'
     await Bun.sleep(POLL_MS)

@@ -11,36 +11,38 @@ type Run = Pick<RunBrief, 'id' | 'folder'>
 
 const WHY: Readonly<Record<Foreign, string>> = {
   no_id:
-    'it has no signature for its plan: an older forkhestra made it, or it came with the project',
+    'its plan is not signed: it was created by an older version of forkhestra, or came with the project',
   other_id:
-    'it was made by another user, on another machine, in another project, or with another state folder',
+    'it was created by another user, on another machine, in another project, or with another state folder',
   other_user: 'its folder belongs to another user',
   tracked: 'git tracks it, so it may have come with the repository',
-  changed: 'its plan is not the one that was signed',
+  changed: 'its plan does not match its signature',
 }
 
-/** The record was not made here: it can be viewed, but not run or changed. */
+/** The record was not created here: it can be viewed, but not run or changed. */
 export class ForeignRecord extends NotNow {
-  constructor({ id, folder }: Run, foreign: Foreign) {
+  /** `isShown`: the user has just seen the plan. */
+  constructor({ id, folder }: Run, foreign: Foreign, isShown = false) {
     const command = `forkhestra resume ${id}`
-    const trust = `See its plan: ${command}\nIf you trust it: ${command} --trust-record`
+    const see = isShown ? '' : `See its plan: ${command}\n`
+    const trust = `${see}If you trust it: ${command} --trust-record`
     const hints: Readonly<Record<Foreign, string>> = {
       no_id: trust,
       other_id: trust,
       changed: trust,
-      other_user: 'Only the user who made it can resume it.',
+      other_user: 'Only the user who created it can resume it.',
       tracked: `If you trust it, remove it from the repository first: git rm -r --cached ${folder}`,
     }
     super(
       foreign === 'changed'
-        ? `The plan of run ${id} was changed: it is not the one that was signed.`
-        : `Run ${id} was not made here: ${WHY[foreign]}.`,
+        ? `The plan of run ${id} was changed: it does not match its signature.`
+        : `Run ${id} was not created here: ${WHY[foreign]}.`,
       hints[foreign],
     )
   }
 }
 
-/** Refuses to run or change a record that was not made here, or whose plan was changed. */
+/** Refuses to run or change a record that was not created here, or whose plan was changed. */
 export function checkOwn(run: Run, { origins }: RecordPlaces): void {
   if (lstatOf(run.folder) === undefined)
     throw new NotNow(`The record of run ${run.id} was removed.`)
@@ -55,21 +57,17 @@ export function checkMadeHere(run: Run, { origins }: RecordPlaces): void {
 }
 
 /** Whether commands that run nothing consider a run: unsigned ones of 0.1.0 count, those of others do not. */
-export function isFamiliar({ foreign }: { readonly foreign?: Foreign | undefined }): boolean {
+export function isOwnOrUnsigned({ foreign }: { readonly foreign?: Foreign | undefined }): boolean {
   return foreign === undefined || foreign === 'no_id'
 }
 
-/** Says why a run does not count as made here. */
-export function foreignLine({ id, foreign }: Pick<RunBrief, 'id' | 'foreign'>): string[] {
-  return foreign === undefined ? [] : [`Run ${id} was not made here: ${WHY[foreign]}`]
-}
-
+/** Why a run does not count as made here; undefined if it does. */
 export function describeForeign(foreign: Foreign | undefined): string | undefined {
   return foreign === undefined ? undefined : WHY[foreign]
 }
 
 /** Shows a run, and reports an error in its record as damage by another program. */
-export async function lookAt<Result>(
+export async function reportingDamage<Result>(
   { id, folder, foreign }: RunBrief,
   show: () => Result | Promise<Result>,
 ): Promise<Result> {
@@ -77,7 +75,7 @@ export async function lookAt<Result>(
     return await show()
   } catch (error) {
     if (error instanceof UserError) throw error
-    const hint = foreign === undefined ? 'It is damaged.' : 'It was not made here.'
+    const hint = foreign === undefined ? 'It is damaged.' : 'It was not created here.'
     throw new NotNow(
       `The record of run ${id} cannot be shown: ${printable(errorText(error))}.`,
       `${hint} See ${folder}`,
@@ -86,7 +84,7 @@ export async function lookAt<Result>(
 }
 
 /** Signs a record that the user trusts, and returns warnings. */
-export function takeOver(run: Run, { origins }: RecordPlaces): string[] {
+export function signForeign(run: Run, { origins }: RecordPlaces): string[] {
   const foreign = origins.checkStrictly(run.folder)
   if (foreign === undefined) return []
   if (foreign === 'other_user' || foreign === 'tracked') throw new ForeignRecord(run, foreign)

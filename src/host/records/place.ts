@@ -3,12 +3,12 @@ import { recordPlaces, type RecordPlaces } from '../../records/journal/record-fo
 import type { FrontEnd } from '../front-end.ts'
 
 /** Where the records of the project are. */
-export type Places = RecordPlaces<readonly [string, ...string[]]>
+export type ProjectRecords = RecordPlaces<readonly [string, ...string[]]>
 
-export function recordsOf({ project, env }: Pick<FrontEnd, 'project' | 'env'>): Places {
-  const { roots, origins } = recordPlaces(project, env)
+export function recordsOf({ project, env }: Pick<FrontEnd, 'project' | 'env'>): ProjectRecords {
+  const { roots, ...rest } = recordPlaces(project, env)
   const [first, ...others] = roots
-  if (first !== undefined) return { roots: [first, ...others], origins }
+  if (first !== undefined) return { roots: [first, ...others], ...rest }
   throw new UserError(
     'No place for run records: HOME is not an absolute path.',
     'Create the folder forge/ in the project, or set HOME.',

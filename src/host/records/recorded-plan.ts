@@ -2,8 +2,9 @@ import { basename } from 'node:path'
 import { NotNow } from '../../base/errors.ts'
 import { printable } from '../../base/terminal/printable.ts'
 import { readPlan } from '../../records/journal/read-run.ts'
-import { stepsOf, type Plan, type StepNode } from '../../chain/plan/plan.ts'
+import type { Plan } from '../../chain/plan/plan.ts'
 import { parsePlan } from '../../chain/plan/plan-schema.ts'
+import { allSteps } from '../plan-texts.ts'
 import { VERSION } from '../version.ts'
 
 /** The plan of a recorded run; undefined if it has none, or one of an incompatible version. */
@@ -25,11 +26,6 @@ export class DamagedPlan extends NotNow {
       `Restore ${folder}/plan.json from a backup, or start the run again.`,
     )
   }
-}
-
-/** All steps of a plan, including recoveries. */
-export function allSteps(plan: Plan): StepNode[] {
-  return [...stepsOf(plan.root), ...plan.recoveries]
 }
 
 /** Numbers of the steps with structured agents, whose raw stdout is not shown. */

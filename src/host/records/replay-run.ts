@@ -4,14 +4,14 @@ import type { RunEvent } from '../../records/events/schema.ts'
 import { keyOf } from '../../records/journal/paths.ts'
 import { readOutput } from '../../records/journal/read-run.ts'
 import { holderOf } from '../../records/journal/run-lock.ts'
-import { isPart, Replay, type Part } from '../../views/replay.ts'
-import type { View } from '../../views/screen.ts'
+import { isPart, Replay, type RunPart } from '../../views/replay.ts'
+import type { View } from '../../views/view.ts'
 import { followEvents, type FollowEnd } from './follow-events.ts'
 import { structuredSteps } from './recorded-plan.ts'
 import { UnloggedOutput } from './unlogged-output.ts'
 
 /** Where a replayed run is shown. */
-export interface Audience {
+export interface ReplayTarget {
   readonly view: View
   readonly kind: 'plain' | 'json' | 'raw'
   readonly warn: (text: string) => void
@@ -20,7 +20,7 @@ export interface Audience {
 }
 
 interface Options {
-  readonly part: Part
+  readonly part: RunPart
   readonly isFollowed: boolean
   /** Aborted once the reader of the output is gone. */
   readonly closed: AbortSignal
@@ -29,10 +29,10 @@ interface Options {
 /** Shows a run from its record and, if it is followed, until its process ends. */
 export async function replayRun(
   folder: string,
-  audience: Audience,
+  target: ReplayTarget,
   { part, isFollowed, closed }: Options,
 ): Promise<FollowEnd | 'closed'> {
-  const { show, end } = makeReplay(folder, audience, part)
+  const { show, end } = makeReplay(folder, target, part)
   const unlogged = new UnloggedOutput(folder)
   const events = followEvents(folder, isFollowed, () => holderOf(folder)?.life)
   try {
@@ -40,11 +40,11 @@ export async function replayRun(
       const { done, value } = await events.next()
       if (closed.aborted) return 'closed'
       if (done === true) {
-        await show(unlogged.take())
+        for (const output of unlogged.take()) await show(output)
         end()
         return value
       }
-      if (value.type === 'run_resumed') await show(unlogged.take())
+      if (value.type === 'run_resumed') for (const output of unlogged.take()) await show(output)
       unlogged.note(value)
       await show(value)
     }
@@ -57,7 +57,7 @@ export async function replayRun(
 }
 
 /** The raw output of structured agents is not shown, because events report its content. */
-function makeReplay(folder: string, { view, kind, warn, onEvent }: Audience, part: Part) {
+function makeReplay(folder: string, { view, kind, warn, onEvent }: ReplayTarget, part: RunPart) {
   const steps = kind === 'raw' ? new Set() : structuredSteps(folder)
   const tasks = new Set<string>()
   const replay = new Replay(view, part, {
@@ -66,10 +66,9 @@ function makeReplay(folder: string, { view, kind, warn, onEvent }: Audience, par
     isInEvents: ({ step, stream, task, scope }) =>
       stream === 'out' && (task === undefined ? steps.has(step) : tasks.has(keyOf(scope))),
   })
-  const show = async (event: RunEvent | undefined) => {
-    if (event === undefined) return
-    // Plain views need it for the names of the steps; it does not belong to the part.
-    if (isPart(part) && kind !== 'plain' && event.type === 'run_started') return
+  const show = async (event: RunEvent) => {
+    // Views for people need it for the names of the steps; it does not belong to the part.
+    if (isPart(part) && kind === 'json' && event.type === 'run_started') return
     if (event.type === 'task_started' && event.isStructured === true && kind !== 'raw')
       tasks.add(keyOf(event.scope))
     onEvent?.(event)

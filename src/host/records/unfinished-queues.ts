@@ -9,14 +9,11 @@ import { hasStore, storePath } from '../queue/store-path.ts'
 import { readEventsOf } from '../../records/journal/read-run.ts'
 
 /** Why the record of a run should be kept; undefined if it can be removed. */
-export async function whyWanted(
-  folder: string,
-  run: string = basename(folder),
-): Promise<string | undefined> {
+export async function whyWanted(folder: string): Promise<string | undefined> {
   if (statOf(storePath(folder)) === undefined) return undefined
-  const counts = await countTasks(folder, run)
+  const counts = await countTasks(folder)
   if ('why' in counts) return 'its queue cannot be read'
-  const open = openIn(counts)
+  const open = countOpen(counts)
   if (open > 0) return `${tasksAre(open)} queued in it`
   if (counts.unread > 0) {
     return `${counted(counts.unread, 'result')} ${counts.unread === 1 ? 'is' : 'are'} unread in it`
@@ -44,7 +41,7 @@ export async function otherQueues(
   for (const { id, folder } of listOwnRuns(places, hasQueue)) {
     if (isDriven(folder)) continue
     const counts = await countTasks(folder)
-    const open = 'why' in counts ? 0 : openIn(counts)
+    const open = 'why' in counts ? 0 : countOpen(counts)
     const command = `forkhestra ${verb} --run ${id}${option}`
     if (open > 0) lines.push(`${tasksAre(open)} queued in run ${id}: ${command}`)
   }
@@ -55,15 +52,12 @@ function tasksAre(count: number): string {
   return `${counted(count, 'task')} ${count === 1 ? 'is' : 'are'}`
 }
 
-export function openIn({ queued, ready, running }: QueueSummary): number {
+export function countOpen({ queued, ready, running }: QueueSummary): number {
   return queued + ready + running
 }
 
 /** Loads the code for stores only if there is one: every run calls this at its start and end. */
-async function countTasks(
-  folder: string,
-  run: string = basename(folder),
-): Promise<QueueSummary | Unreadable> {
+async function countTasks(folder: string): Promise<QueueSummary | Unreadable> {
   const { readSummary } = await import('../../queue/sqlite/summary.ts')
-  return readSummary(storePath(folder), run)
+  return readSummary(storePath(folder), basename(folder))
 }

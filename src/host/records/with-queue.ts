@@ -1,6 +1,9 @@
 import { basename } from 'node:path'
 import { errorWithHint } from '../../base/errors.ts'
 import { statOf } from '../../base/files.ts'
+import { readUnreportedUsage } from '../../engines/native/conversation/history.ts'
+import { spend, type RunState } from '../../records/events/state.ts'
+import type { StepState } from '../../records/events/step-state.ts'
 import { readRuns, type RunBrief } from '../../records/journal/runs.ts'
 import type { QueueSummary, Unreadable } from '../../queue/store.ts'
 import { acknowledgedIn } from '../../queue/sqlite/side-files.ts'
@@ -8,30 +11,31 @@ import { readSummary } from '../../queue/sqlite/summary.ts'
 import { missingStore } from '../queue/store.ts'
 import { hasOrphans } from '../orphans.ts'
 import { storePath } from '../queue/store-path.ts'
+import { conversationIn } from '../conversation-path.ts'
 import { isPresentable, type QueuedBrief } from './describe-run.ts'
-import { isFamiliar } from './foreign.ts'
-import { isChat } from './is-chat.ts'
-import type { Places } from './place.ts'
-import { openIn } from './unfinished-queues.ts'
+import { isOwnOrUnsigned } from './foreign.ts'
+import { isChat } from './plan-in.ts'
+import type { ProjectRecords } from './place.ts'
+import { countOpen } from './unfinished-queues.ts'
 
 /** The runs of a project, newest first, and the ids of unreadable records. */
-export function readAllRuns(places: Places) {
+export function readAllRuns(places: ProjectRecords) {
   const { runs: all, broken: unread } = readRuns(places)
   const { shown = [], broken = [] } = Object.groupBy(all, (run) =>
     isPresentable(run) ? 'shown' : 'broken',
   )
   return {
     root: places.roots[0],
-    runs: shown.map(withQueue),
+    runs: shown.map(withQueueState),
     broken: [...unread, ...broken.map(({ id }) => id)],
   }
 }
 
-export function withQueue(run: RunBrief): QueuedBrief {
+export function withQueueState(run: RunBrief): QueuedBrief {
   const isLeft = run.status === 'dead' && run.foreign === undefined && hasOrphans(run.id)
-  const isTalk = run.status !== 'complete' && isFamiliar(run) && isChat(run.folder)
+  const isTalk = run.status !== 'complete' && isOwnOrUnsigned(run) && isChat(run.folder)
   return {
-    ...withCounts(run),
+    ...withCounts(withUnreportedUsage(run)),
     ...(isLeft ? { hasOrphans: true } : {}),
     ...(isTalk ? { isChat: true } : {}),
   }
@@ -56,14 +60,36 @@ function countsOf({ folder, state }: RunBrief): QueueSummary | Unreadable | unde
   return { why: errorWithHint(missingStore(folder)).replaceAll('\n', ' ') }
 }
 
-/** The status of a run without steps is that of its queue. A failed task that was redone does not count. */
+/** The status of a run without steps is that of its queue. A failed task that was redone or cancelled does not count. */
 function statusOf(run: RunBrief, counts: QueueSummary): QueuedBrief['status'] {
   const { status } = run
   if (!isShownByQueue(run)) return status
-  if (openIn(counts) > 0) return status === 'dead' ? 'dead' : 'open'
-  return counts.failed > counts.redone ? 'failed' : 'complete'
+  if (countOpen(counts) > 0) return status === 'dead' ? 'dead' : 'open'
+  return counts.failed > counts.redone + counts.cancelled ? 'failed' : 'complete'
 }
 
 function isShownByQueue({ state, holder }: RunBrief): boolean {
   return state.steps.length === 0 && holder === undefined
+}
+
+/** Adds what the native agents of a killed run had spent: no event reports it before a resume. */
+function withUnreportedUsage(run: RunBrief): RunBrief {
+  if (run.status !== 'dead' || run.foreign !== undefined) return run
+  const state = run.state.steps.reduce((sum, step) => addUsageOf(step, sum, run.folder), run.state)
+  return state !== run.state && isPresentable({ ...run, state }) ? { ...run, state } : run
+}
+
+function addUsageOf(step: StepState, state: RunState, folder: string): RunState {
+  const { key, number, rounds: round, attempt, running } = step
+  if (running === undefined) return state
+  const place = {
+    scope: key.split('/'),
+    step: number,
+    round,
+    iteration: running.iteration,
+    attempt,
+  }
+  const path = conversationIn(folder, place)
+  const usage = path === undefined ? undefined : readUnreportedUsage(path)
+  return usage === undefined ? state : spend(state, step, usage, false)
 }

@@ -2,9 +2,9 @@ import { z } from 'zod'
 import { UserError } from '../../base/errors.ts'
 import { flag, texts } from './fields.ts'
 import { findingLine, renderStats } from '../../tasks/render.ts'
-import { atMost, makeTool } from './task-tool.ts'
+import { atMost, makeTaskTool } from './task-tool.ts'
 
-export const archive = makeTool({
+export const archive = makeTaskTool({
   name: 'archive',
   description: 'Archive tasks or, with undo, bring them back; or delete one.',
   input: z.strictObject({
@@ -39,7 +39,7 @@ export const archive = makeTool({
 
 const MOST_FINDINGS = 100
 
-export const doctor = makeTool({
+export const doctor = makeTaskTool({
   name: 'doctor',
   description: 'Count tasks and check their files; fix repairs them.',
   input: z.strictObject({ fix: flag }),

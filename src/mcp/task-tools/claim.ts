@@ -2,13 +2,13 @@ import { z } from 'zod'
 import { parseDuration } from '../../base/durations.ts'
 import { flag, lease } from './fields.ts'
 import { renderBrief, renderWaiting } from '../../tasks/render.ts'
-import { atMost, makeTool, translateHint, withBroken, withWarnings } from './task-tool.ts'
+import { atMost, makeTaskTool, translateHint, withBroken, withWarnings } from './task-tool.ts'
 
 const MOST_WAITING = 20
 
-export const next = makeTool({
+export const next = makeTaskTool({
   name: 'next',
-  description: 'The first ready task in full, or why there is none; claim takes it.',
+  description: 'Show the first ready task in full, or why there is none; with claim, claim it.',
   input: z.strictObject({ claim: flag, lease }),
   run({ claim: isClaiming = false, lease: time }, context) {
     const { database, prefix } = context
@@ -22,7 +22,7 @@ export const next = makeTool({
   },
 })
 
-export const claim = makeTool({
+export const claim = makeTaskTool({
   name: 'claim',
   description: 'Claim one task, or release it.',
   input: z.strictObject({ id: z.string(), release: flag, lease }),

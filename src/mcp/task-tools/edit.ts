@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { flag, numbers, priority, status, text, texts } from './fields.ts'
 import { plainLine } from '../../tasks/render.ts'
 import { readPriority, readStatus } from '../../tasks/status.ts'
-import { makeTool, withWarnings } from './task-tool.ts'
+import { makeTaskTool, withWarnings } from './task-tool.ts'
 
 const newTask = z.strictObject({
   title: z.string(),
@@ -19,7 +19,7 @@ const newTask = z.strictObject({
   status: text,
 })
 
-export const create = makeTool({
+export const create = makeTaskTool({
   name: 'create',
   description: 'Create tasks, all or none; returns their ids.',
   input: z.strictObject({
@@ -38,7 +38,7 @@ export const create = makeTool({
   },
 })
 
-export const edit = makeTool({
+export const edit = makeTaskTool({
   name: 'edit',
   description: 'Change tasks, all or none; an empty string removes a value.',
   input: z.strictObject({
@@ -61,29 +61,23 @@ export const edit = makeTool({
     due: text,
     parent: text,
     ids: z.array(z.string()).refine((ids) => ids.length > 0, 'must not be empty'),
-    force: flag.describe('done despite open items'),
+    force: flag.describe('allow done with open items'),
   }),
   run({ ids, force = false, ...asked }, { database }) {
-    const { title, description, assignee, plan, notes, due, parent } = asked
+    const { labels, dependsOn, removeDeps, ac, removeAc, checkAc, uncheckAc, ...fields } = asked
     const changes = {
-      title,
-      description,
-      assignee,
-      plan,
-      notes,
-      due,
-      parent,
-      status: readStatus(asked.status),
-      priority: readPriority(asked.priority),
-      appendNotes: asked.appendNotes === undefined ? [] : [asked.appendNotes],
-      addLabels: asked.labels ?? [],
-      removeLabels: asked.removeLabels ?? [],
-      addDependencies: asked.dependsOn ?? [],
-      removeDependencies: asked.removeDeps ?? [],
-      addCriteria: asked.ac ?? [],
-      removeCriteria: asked.removeAc ?? [],
-      checkCriteria: asked.checkAc ?? [],
-      uncheckCriteria: asked.uncheckAc ?? [],
+      ...fields,
+      status: readStatus(fields.status),
+      priority: readPriority(fields.priority),
+      appendNotes: fields.appendNotes === undefined ? [] : [fields.appendNotes],
+      addLabels: labels ?? [],
+      removeLabels: fields.removeLabels ?? [],
+      addDependencies: dependsOn ?? [],
+      removeDependencies: removeDeps ?? [],
+      addCriteria: ac ?? [],
+      removeCriteria: removeAc ?? [],
+      checkCriteria: checkAc ?? [],
+      uncheckCriteria: uncheckAc ?? [],
     }
     return withWarnings((options) =>
       database

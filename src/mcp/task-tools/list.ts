@@ -6,11 +6,11 @@ import { explainedLine, plainLine, renderBrief } from '../../tasks/render.ts'
 import { parseStatus, readPriority } from '../../tasks/status.ts'
 import type { Broken } from '../../tasks/store/scan.ts'
 import type { Task } from '../../tasks/task.ts'
-import { atMost, makeTool, withBroken, type TaskContext } from './task-tool.ts'
+import { atMost, makeTaskTool, withBroken, type TaskContext } from './task-tool.ts'
 
 const DEFAULT_LIMIT = 100
 
-export const list = makeTool({
+export const list = makeTaskTool({
   name: 'list',
   description: 'List tasks by priority and age, or ready ones in the order of next.',
   isReading: true,
@@ -67,9 +67,9 @@ function makeSearch(search: string | undefined, { database }: TaskContext): Test
   return ({ id }) => found.has(id)
 }
 
-export const view = makeTool({
+export const view = makeTaskTool({
   name: 'view',
-  description: 'Everything about one task.',
+  description: 'Show one task in full.',
   isReading: true,
   input: z.strictObject({ id: z.string(), history: flag.describe('include commits') }),
   run({ id, history = false }, context) {

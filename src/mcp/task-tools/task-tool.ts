@@ -19,17 +19,21 @@ interface Definition<Schema extends z.ZodObject> extends Tool<Schema> {
 export type TaskTool = Definition<z.ZodObject>
 
 /** Erases the input type, which the schema checks before `run`. */
-export function makeTool<Schema extends z.ZodObject>(definition: Definition<Schema>): TaskTool {
+export function makeTaskTool<Schema extends z.ZodObject>(definition: Definition<Schema>): TaskTool {
   return definition
 }
 
-/** Appends warnings about the claims of other owners that the work has ended. */
+/** Appends warnings about claims of other owners that the work has ended, and about what may be a mistake. */
 export function withWarnings(
-  work: (options: { onClaimEnded(id: string, claim: Claim): void }) => string,
+  work: (options: {
+    onClaimEnded(id: string, claim: Claim): void
+    onDoubt(id: string, what: string): void
+  }) => string,
 ): string {
   const warnings: string[] = []
   const text = work({
     onClaimEnded: (id, claim) => warnings.push(describeEndedClaim(id, claim)),
+    onDoubt: (id, what) => warnings.push(`${id} ${what}`),
   })
   return warnings.length === 0 ? text : [text, '', ...warnings].join('\n')
 }

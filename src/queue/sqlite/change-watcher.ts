@@ -1,7 +1,7 @@
 import { pollWithBackoff } from '../../base/backoff.ts'
 import { firstCause } from '../../base/first-cause.ts'
 import type { Mark } from '../store.ts'
-import { lastOf, type Connection } from './connection.ts'
+import { lastSeq, type Connection } from './connection.ts'
 
 /** Long enough that a hundred waiting processes cost next to nothing. */
 const POLL_MS = { first: 10, longest: 500 }
@@ -24,7 +24,7 @@ export class ChangeWatcher {
   }
 
   async mark(): Promise<Mark> {
-    return asMark(await this.#db.alone(() => lastOf(this.#db)))
+    return asMark(await this.#db.autocommit(() => lastSeq(this.#db)))
   }
 
   async wait(run: string, since: Mark, signal: AbortSignal | undefined): Promise<Mark> {
@@ -33,7 +33,7 @@ export class ChangeWatcher {
     const waiter = { run, since: since as unknown as number, wake: resolve }
     this.#waiters.add(waiter)
     try {
-      await this.#db.alone(() => this.#wakeIfNews([waiter]))
+      await this.#db.autocommit(() => this.#wakeIfNews([waiter]))
       this.#startPolling()
       const first = await firstCause({ stopped: signal, woken: promise })
       return first === 'woken' ? asMark(await promise) : since
@@ -47,7 +47,7 @@ export class ChangeWatcher {
   changed(): void {
     if (this.#waiters.size === 0) return
     this.#db
-      .alone(() => this.#wakeIfNews(this.#waiters))
+      .autocommit(() => this.#wakeIfNews(this.#waiters))
       // The callers get the error from their next query.
       .catch(() => this.#wakeAll())
   }
@@ -61,7 +61,7 @@ export class ChangeWatcher {
   }
 
   #wakeIfNews(waiters: Iterable<Waiter>): void {
-    const latest = lastOf(this.#db)
+    const latest = lastSeq(this.#db)
     for (const { run, since, wake } of waiters) {
       if (since < latest && this.#isNews(run, since)) wake(latest)
     }

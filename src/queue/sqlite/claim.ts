@@ -1,5 +1,5 @@
-import type { Beat } from '../store.ts'
-import type { Claim } from '../task.ts'
+import type { HeartbeatAnswer } from '../store.ts'
+import type { TaskClaim } from '../task.ts'
 import { addHistory } from './history.ts'
 import { COLUMNS, countOf, taskById, taskOf, type StoreContext, type TaskRow } from './rows.ts'
 
@@ -19,7 +19,7 @@ const FIND = `select ${COLUMNS} from task
 const TAKE = `update task set state = 'running', since = ?, attempt = attempt + 1, worker = ?,
   lease_until = ? where seq = ?`
 
-export function claim(context: StoreContext, run: string, worker: string): Claim | null {
+export function claim(context: StoreContext, run: string, worker: string): TaskClaim | null {
   if (countOf(context, run, 'running') >= context.limits.running) return null
   const now = context.clock.now()
   const found = context.db.get<TaskRow>(FIND, run, now)
@@ -48,14 +48,14 @@ function restartPauses({ db }: StoreContext, run: string, now: number): void {
 /** The task, if this claim is still valid. */
 export function heldBy(
   context: StoreContext,
-  { task, attempt, worker }: Claim,
+  { task, attempt, worker }: TaskClaim,
 ): TaskRow | undefined {
   const row = taskById(context, task.id)
   const isHeld = row?.state === 'running' && row.attempt === attempt && row.worker === worker
   return isHeld ? row : undefined
 }
 
-export function beat(context: StoreContext, held: Claim): Beat {
+export function heartbeat(context: StoreContext, held: TaskClaim): HeartbeatAnswer {
   const row = heldBy(context, held)
   if (row === undefined) return { isOurs: false, reason: 'lost' }
   // Also for a cancelled task, because its worker needs time to stop the agent.

@@ -2,7 +2,7 @@ import { rmSync, writeFileSync, type Stats } from 'node:fs'
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { errorCode, errorText, UserError } from '../../base/errors.ts'
 import { statOf } from '../../base/files.ts'
-import { QueueError, type Refusal } from '../refusal.ts'
+import { QueueError, type QueueRefusal } from '../refusal.ts'
 import { findDamage, refuseAltered } from './damage.ts'
 import { WriteBatch } from './write-batch.ts'
 
@@ -66,7 +66,7 @@ export class Connection {
   }
 
   /** SQLite itself would keep using a deleted file that no other process can see. */
-  #findMissingFile(): Refusal | undefined {
+  #findMissingFile(): QueueRefusal | undefined {
     const { place } = this
     const stats = statOf(place)
     if (stats === undefined || identify(stats) !== this.#file) return { kind: 'gone', place }
@@ -133,7 +133,7 @@ export class Connection {
   }
 
   /** Runs `work` outside a transaction. */
-  alone<Result>(work: () => Result): Promise<Result> {
+  autocommit<Result>(work: () => Result): Promise<Result> {
     return this.#retry(work)
   }
 
@@ -198,14 +198,14 @@ export class Connection {
 
   /** A damaged file can cause any error; without damage, the error is a bug. */
   #explain(error: unknown): unknown {
-    const refusal = asRefusal(error, this.place)
+    const refusal = toQueueError(error, this.place)
     if (refusal instanceof UserError) return refusal
     try {
       const [detail] = this.findDamage()
       if (detail === undefined) return error
       return new QueueError({ kind: 'broken', place: this.place, detail })
     } catch (other) {
-      return asRefusal(other, this.place)
+      return toQueueError(other, this.place)
     }
   }
 }
@@ -227,12 +227,16 @@ function resultCode(error: unknown): number | undefined {
 }
 
 /** Turns errors of the file or the disk into refusals; returns others, such as wrong SQL, as they are. */
-export function asRefusal(error: unknown, place: string): unknown {
+export function toQueueError(error: unknown, place: string): unknown {
   const refusal = refusalFor(resultCode(error), place, error)
   return refusal === undefined ? error : new QueueError(refusal)
 }
 
-function refusalFor(code: number | undefined, place: string, error: unknown): Refusal | undefined {
+function refusalFor(
+  code: number | undefined,
+  place: string,
+  error: unknown,
+): QueueRefusal | undefined {
   switch (code) {
     case 8: // SQLITE_READONLY
     case 14: // SQLITE_CANTOPEN
@@ -272,9 +276,9 @@ export function isNoSpace(error: unknown): boolean {
   return ['ENOSPC', 'EDQUOT'].includes(errorCode(error) ?? '')
 }
 
-export const LAST = 'select max(seq) as last from history'
+export const LAST_SEQ = 'select max(seq) as last from history'
 
 /** The number of the last row of the history. */
-export function lastOf(db: Connection): number {
-  return db.get<{ last: number | null }>(LAST)?.last ?? 0
+export function lastSeq(db: Connection): number {
+  return db.get<{ last: number | null }>(LAST_SEQ)?.last ?? 0
 }

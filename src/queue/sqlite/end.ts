@@ -1,11 +1,18 @@
 import { resultId } from '../ledger.ts'
 import { QueueError } from '../refusal.ts'
 import type { Cancelled } from '../store.ts'
-import type { End, EndBrief, FollowUp, NotQueued, TaskOptions, NewTask } from '../task.ts'
+import type {
+  TaskEnd,
+  TaskEndBrief,
+  FollowUp,
+  NotQueued,
+  QueuedTaskOptions,
+  NewQueuedTask,
+} from '../task.ts'
 import { addHistory, findInHistory } from './history.ts'
 import { push } from './push.ts'
 import {
-  beginningOf,
+  firstCharacters,
   COLUMNS,
   parseColumn,
   taskById,
@@ -17,7 +24,7 @@ import {
 export function endTask(
   context: StoreContext,
   row: TaskRow,
-  end: End,
+  end: TaskEnd,
   follow: readonly FollowUp[] = [],
 ): void {
   context.db.run(
@@ -52,7 +59,7 @@ function pushFollowUps(
   return tasks.flatMap((each) => pushIfAccepted(context, each))
 }
 
-function pushIfAccepted(context: StoreContext, task: NewTask): NotQueued[] {
+function pushIfAccepted(context: StoreContext, task: NewQueuedTask): NotQueued[] {
   try {
     context.db.nested(() => push(context, [task]))
     return []
@@ -69,16 +76,16 @@ function pusherAttempt(context: StoreContext, task: string): number {
 }
 
 /** After the end, because a follow-up task may reuse the name. */
-function addNotQueued({ db }: StoreContext, { seq }: TaskRow, end: End): void {
+function addNotQueued({ db }: StoreContext, { seq }: TaskRow, end: TaskEnd): void {
   const outcome = { ...outcomeOf(end), notQueued: end.notQueued }
   const values = [JSON.stringify(outcome), JSON.stringify(end)] as const
   db.run('update task set outcome = ?, end = ? where seq = ?', ...values, seq)
 }
 
-function outcomeOf(end: End): EndBrief {
+function outcomeOf(end: TaskEnd): TaskEndBrief {
   return end.success
     ? { success: true }
-    : { success: false, class: end.class, error: beginningOf(end.error) }
+    : { success: false, class: end.class, error: firstCharacters(end.error) }
 }
 
 function sendResult(context: StoreContext, row: TaskRow, how: string): void {
@@ -97,7 +104,7 @@ function sendResult(context: StoreContext, row: TaskRow, how: string): void {
   addHistory(context, row.run, 'sent', id, 0, recipient)
 }
 
-/** The nearest ancestor that can still read a task's messages; `main` never ends. */
+/** The nearest ancestor that can still read a task's messages; the agent of a step never ends. */
 function nearestReader(context: StoreContext, row: TaskRow): string {
   const agent = taskById(context, row.parent!)!
   const isReading =
@@ -153,7 +160,7 @@ export function forward(context: StoreContext, from: TaskRow, messages: readonly
 function cancelChildren(context: StoreContext, parent: TaskRow): void {
   const why = `its parent ${parent.name} ended`
   for (const child of openChildrenOf(context, parent)) {
-    const { onParentEnd } = parseColumn<TaskOptions>(context, 'task.options', child.options)
+    const { onParentEnd } = parseColumn<QueuedTaskOptions>(context, 'task.options', child.options)
     if (child.state === 'queued' || onParentEnd === 'cancel') cancelTree(context, child, why)
   }
 }
@@ -167,17 +174,17 @@ function openChildrenOf({ db }: StoreContext, { id }: TaskRow): TaskRow[] {
 export function cancelTree(context: StoreContext, root: TaskRow, why: string): Cancelled {
   const row = taskById(context, root.id)!
   if (row.state === 'ended') return { ended: [], told: [] }
-  const isAtWork = row.state === 'running'
+  const isRunning = row.state === 'running'
   if (row.cancelled === null) {
     context.db.run('update task set cancelled = ? where seq = ?', why, row.seq)
-    if (isAtWork) addHistory(context, row.run, 'told', row.id, row.attempt, why)
+    if (isRunning) addHistory(context, row.run, 'told', row.id, row.attempt, why)
   }
   // Before the task ends, which would cancel them for another reason.
   const below = openChildrenOf(context, row).map((child) => cancelTree(context, child, why))
-  if (!isAtWork) endTask(context, row, { success: false, class: 'cancelled', error: why })
+  if (!isRunning) endTask(context, row, { success: false, class: 'cancelled', error: why })
   return {
-    ended: [...(isAtWork ? [] : [row.name]), ...below.flatMap(({ ended }) => ended)],
-    told: [...(isAtWork ? [row.name] : []), ...below.flatMap(({ told }) => told)],
+    ended: [...(isRunning ? [] : [row.name]), ...below.flatMap(({ ended }) => ended)],
+    told: [...(isRunning ? [row.name] : []), ...below.flatMap(({ told }) => told)],
   }
 }
 

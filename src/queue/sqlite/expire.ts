@@ -1,6 +1,6 @@
 import { QueueError } from '../refusal.ts'
-import type { Cancelled, Expired, Remains } from '../store.ts'
-import { MAIN, type Agent } from '../task.ts'
+import type { Cancelled, Expired, Remains, StepAgent } from '../store.ts'
+import type { Agent } from '../task.ts'
 import { cancelTree } from './end.ts'
 import { addHistory } from './history.ts'
 import { releaseStale } from './messages.ts'
@@ -65,21 +65,28 @@ export function cancel(
   by?: Agent,
 ): Cancelled {
   if (by !== undefined) livingAgent(context, run, by)
-  if (name === MAIN) throw new QueueError({ kind: 'main_stays' })
-  const cancelled = cancelTree(context, livingAgent(context, run, name), why)
+  const row = livingAgent(context, run, name)
+  if (row.depth === 0) throw new QueueError({ kind: 'not_a_task', name })
+  const cancelled = cancelTree(context, row, why)
   markDeadlocks(context, run)
   return cancelled
 }
 
-export function setMain(context: StoreContext, run: string, state: 'running' | 'idle'): void {
-  const main = agentNamed(context, run, MAIN)
-  if (main.state === state) return
+export function setStepAgent(
+  context: StoreContext,
+  run: string,
+  name: string,
+  state: StepAgent['state'],
+): void {
+  const agent = agentNamed(context, run, name)
+  if (agent.depth > 0) throw new QueueError({ kind: 'unknown_agent', name })
+  if (agent.state === state) return
   context.db.run(
     'update task set state = ?, since = ? where seq = ?',
     state,
     context.clock.now(),
-    main.seq,
+    agent.seq,
   )
-  addHistory(context, run, 'main', main.id, 0, state)
+  addHistory(context, run, 'main', agent.id, 0, state)
   markDeadlocks(context, run)
 }

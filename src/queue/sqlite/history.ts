@@ -1,11 +1,11 @@
-import type { What } from '../ledger.ts'
+import type { HistoryKind } from '../ledger.ts'
 import type { StoreContext } from './rows.ts'
 
 /** Appends to the history, in the transaction of the change that it records. */
 export function addHistory(
   { db, clock }: StoreContext,
   run: string,
-  what: What,
+  what: HistoryKind,
   subject: string,
   attempt = 0,
   detail = '',

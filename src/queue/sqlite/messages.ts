@@ -1,15 +1,15 @@
 import {
-  isOver,
+  haveAllAnswered,
   type InboxLine,
   type Lease,
   type LeaseQuery,
-  type Message,
+  type InboxMessage,
   type NewMessage,
   type TakeQuery,
   type Taken,
 } from '../message.ts'
 import { QueueError } from '../refusal.ts'
-import { nameOf, type Agent, type End } from '../task.ts'
+import { agentName, type Agent, type TaskEnd } from '../task.ts'
 import { forward, unreadOf } from './end.ts'
 import { addHistory, findInHistory } from './history.ts'
 import {
@@ -22,7 +22,7 @@ import {
 } from './rows.ts'
 import { forwardStrays } from './settle.ts'
 import { receiveStatus } from './status.ts'
-import { waitFor } from './waiting.ts'
+import { recordWait } from './waiting.ts'
 
 interface MessageRow {
   readonly seq: number
@@ -49,7 +49,7 @@ export function send(context: StoreContext, { id, run, from, to, body }: NewMess
     id,
     run,
     recipient,
-    nameOf(from),
+    agentName(from),
     body,
     context.clock.now(),
   )
@@ -84,12 +84,12 @@ export function take(
   const { from, lifo, isLast = false } = query
   const status = receiveStatus(context, run, agent, from)
   const groups = from === undefined ? [[]] : [...new Set(from)].map((name) => [name])
-  const isDue = isLast || isOver(query, status)
+  const isDue = isLast || haveAllAnswered(query, status)
   const leases = (isDue ? groups : []).flatMap((names) =>
     lease(context, run, agent, { from: names, lifo, max: 1 }, reader),
   )
   const isEnd = isLast || leases.length > 0 || status.nothingToWaitFor || status.deadlock !== null
-  if (!isEnd) waitFor(context, run, agent, from ?? [], reader)
+  if (!isEnd) recordWait(context, run, agent, from ?? [], reader)
   return { ...status, leases }
 }
 
@@ -132,7 +132,7 @@ function leaseTo(context: StoreContext, row: MessageRow, reader: string): Lease 
   return { message: messageOf(context, row), reader, delivery }
 }
 
-function messageOf(context: StoreContext, row: MessageRow): Message {
+function messageOf(context: StoreContext, row: MessageRow): InboxMessage {
   const { id, sender: from, at, task, body } = row
   if (task === null) return { kind: 'text', id, from, at, body, ...toOf(row) }
   const result = context.db.get<{ attempt: number; end: string }>(
@@ -144,7 +144,7 @@ function messageOf(context: StoreContext, row: MessageRow): Message {
     throw new QueueError({ kind: 'altered', place: context.db.place, detail })
   }
   const { attempt } = result
-  const end = parseColumn<End>(context, 'task.end', result.end)
+  const end = parseColumn<TaskEnd>(context, 'task.end', result.end)
   return { kind: 'result', id, from, at, task, attempt, end }
 }
 

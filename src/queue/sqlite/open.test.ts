@@ -107,7 +107,7 @@ test.each([
   take(path)
   await waiting
   expect(await kindOf(store.mark())).toBe('gone')
-  expect(await kindOf(store.setMain('r', 'idle'))).toBe('gone')
+  expect(await kindOf(store.setStepAgent('r', 'main', 'idle'))).toBe('gone')
   expect(await kindOf(openSqliteStore(path))).toBe('missing')
   setAside(path)
   const other = await openSqliteStore(path)

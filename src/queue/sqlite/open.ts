@@ -4,7 +4,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { errorCode } from '../../base/errors.ts'
 import { lstatOf, statOf } from '../../base/files.ts'
 import { QueueError } from '../refusal.ts'
-import { asRefusal, Connection, isNoSpace, LAST, lastOf } from './connection.ts'
+import { toQueueError, Connection, isNoSpace, LAST_SEQ, lastSeq } from './connection.ts'
 import { refuseAltered } from './damage.ts'
 import { APPLICATION_ID, MIGRATIONS, SCHEMA, SCHEMA_VERSION } from './schema.ts'
 import { acknowledgedIn, SAFE_FLAGS } from './side-files.ts'
@@ -16,7 +16,7 @@ export function journalModeOf(version: string): JournalMode {
   return Bun.semver.order(version, '3.51.3') >= 0 ? 'wal' : 'delete'
 }
 
-export interface OpenOptions {
+export interface ConnectionOptions {
   readonly mode?: JournalMode | undefined
   /** The run that the store belongs to; absent: any number of them. */
   readonly run?: string | undefined
@@ -27,7 +27,7 @@ export interface OpenOptions {
 /** Opens or creates the store; safe for many processes at once. */
 export async function openConnection(
   path: string,
-  { mode, run, wasUsed = () => false }: OpenOptions = {},
+  { mode, run, wasUsed = () => false }: ConnectionOptions = {},
 ): Promise<Connection> {
   // Read first, so that everything read later is at least as new.
   const acknowledged = acknowledgedIn(path)
@@ -45,12 +45,12 @@ export async function openConnection(
     })
     const version = connection.get<{ version: string }>('select sqlite_version() as version')!
     const journal = mode ?? journalModeOf(version.version)
-    await connection.alone(() => connection.execute(`pragma journal_mode = ${journal}`))
+    await connection.autocommit(() => connection.execute(`pragma journal_mode = ${journal}`))
     connection.execute('pragma synchronous = full; pragma foreign_keys = off')
     await connection.write(() => {
       migrate(connection, isLeftover)
       connection.refuseAltered()
-      refuseIncomplete(path, acknowledged - lastOf(connection))
+      refuseIncomplete(path, acknowledged - lastSeq(connection))
       if (run !== undefined) refuseOtherRun(connection, run)
     })
     connection.watch()
@@ -78,7 +78,7 @@ function connect(open: () => DatabaseSync, path: string): Connection {
   try {
     return new Connection(open(), path)
   } catch (error) {
-    throw asRefusal(error, path)
+    throw toQueueError(error, path)
   }
 }
 
@@ -140,7 +140,7 @@ function checkLog(path: string, acknowledged: number): void {
     const database = openReadOnly(path)
     try {
       refuseAltered(database, path)
-      const { last } = database.prepare(LAST).get() as { last: number | null }
+      const { last } = database.prepare(LAST_SEQ).get() as { last: number | null }
       refuseIncomplete(path, acknowledged - (last ?? 0))
     } finally {
       database.close()

@@ -1,15 +1,16 @@
 import { QueueError } from '../refusal.ts'
 import type { Started } from '../store.ts'
-import { MAIN, type Agent, type NewTask } from '../task.ts'
+import { MAIN, stepAgentId, type Agent, type NewQueuedTask } from '../task.ts'
 import { addHistory } from './history.ts'
 import {
-  beginningOf,
+  firstCharacters,
   checkSize,
   countOf,
-  isWhole,
+  isWholePrompt,
   liveAgent,
   livingAgent,
   parseColumn,
+  stepAgents,
   taskById,
   type StoreContext,
   type TaskRow,
@@ -21,14 +22,22 @@ const INSERT = `insert into task
 
 const INSERT_PROMPT = 'insert into prompt (task, text) values (last_insert_rowid(), ?)'
 
-export function openRun(context: StoreContext, run: string): void {
-  if (liveAgent(context, run, MAIN) !== undefined) return
+export function openRun(
+  context: StoreContext,
+  run: string,
+  inBranches: readonly string[] = [],
+): void {
+  const known = new Set(stepAgents(context, run).map(({ name }) => name))
   const now = context.clock.now()
-  context.db.run(INSERT, `${run}.${MAIN}`, run, null, MAIN, '', '{}', 0, 0, 'running', now, now, 0)
-  addHistory(context, run, 'main', `${run}.${MAIN}`, 0, 'running')
+  for (const name of [MAIN, ...inBranches]) {
+    if (known.has(name)) continue
+    const id = stepAgentId(run, name)
+    context.db.run(INSERT, id, run, null, name, '', '{}', 0, 0, 'running', now, now, 0)
+    addHistory(context, run, 'main', id, 0, 'running')
+  }
 }
 
-export function push(context: StoreContext, tasks: readonly NewTask[]): void {
+export function push(context: StoreContext, tasks: readonly NewQueuedTask[]): void {
   const grown = new Set<string>()
   for (const task of tasks) {
     if (taskById(context, task.id) !== undefined) continue
@@ -40,15 +49,17 @@ export function push(context: StoreContext, tasks: readonly NewTask[]): void {
   for (const run of grown) checkQueueLength(context, run)
 }
 
-function checkNew(context: StoreContext, task: NewTask, parent: TaskRow): void {
+function checkNew(context: StoreContext, task: NewQueuedTask, parent: TaskRow): void {
   const depth = parent.depth + 1
   if (depth > context.limits.depth) {
     throw new QueueError({ kind: 'too_deep', depth, limit: context.limits.depth })
   }
   checkSize(context, 'prompt', task.prompt)
   if (context.isSecret?.(task.name) === true) throw new QueueError({ kind: 'secret_name' })
-  if (liveAgent(context, task.run, task.name) !== undefined)
-    throw new QueueError({ kind: 'name_taken', name: task.name })
+  const { name } = task
+  const holder = liveAgent(context, task.run, name)
+  if (holder === undefined) return
+  throw new QueueError({ kind: holder.depth === 0 ? 'name_of_agent' : 'name_taken', name })
 }
 
 /** After the insertions, which are rolled back if this throws. */
@@ -58,20 +69,20 @@ function checkQueueLength(context: StoreContext, run: string): void {
   if (waiting > limit) throw new QueueError({ kind: 'queue_full', waiting, limit })
 }
 
-function insert(context: StoreContext, task: NewTask, parent: TaskRow): void {
+function insert(context: StoreContext, task: NewQueuedTask, parent: TaskRow): void {
   const { id, run, name, prompt, options = {}, retry = 0 } = task
   const isDrained = parent.drain_width !== null
   const state = isDrained ? 'ready' : 'queued'
   const now = context.clock.now()
-  const [beginning, json] = [beginningOf(prompt), JSON.stringify(options)]
+  const [beginning, json] = [firstCharacters(prompt), JSON.stringify(options)]
   const values = [id, run, parent.id, name, beginning, json, retry, parent.depth + 1] as const
   context.db.run(INSERT, ...values, state, now, now, Number(isDrained))
-  if (!isWhole(prompt)) context.db.run(INSERT_PROMPT, prompt)
+  if (!isWholePrompt(prompt)) context.db.run(INSERT_PROMPT, prompt)
   addHistory(context, run, 'pushed', id, attemptOf(task), state)
 }
 
 /** The attempt that the task belongs to; 0 if it is for all attempts at its parent. */
-function attemptOf({ parent, isForAllAttempts = false }: NewTask): number {
+function attemptOf({ parent, isForAllAttempts = false }: NewQueuedTask): number {
   return isForAllAttempts || typeof parent === 'string' || !('attempt' in parent)
     ? 0
     : parent.attempt
@@ -106,17 +117,15 @@ export function start(
   count?: number,
   id?: string,
 ): Started {
-  return once(context, run, id, () => startNow(context, run, agent, count))
-}
-
-function startNow(context: StoreContext, run: string, agent: Agent, count?: number): Started {
-  const parent = livingAgent(context, run, agent)
-  const limit = count === undefined ? -1 : Math.max(0, count)
-  const wanted = context.db.all<Queued>(QUEUED, run, parent.id, limit)
-  const used = countOf(context, run, 'running') + countStarted(context, run)
-  const fitting = wanted.slice(0, Math.max(0, context.limits.running - used))
-  for (const task of fitting) makeReady(context, run, task, false)
-  return { started: fitting.map(({ name }) => name), held: wanted.length - fitting.length }
+  return once(context, run, id, () => {
+    const parent = livingAgent(context, run, agent)
+    const limit = count === undefined ? -1 : Math.max(0, count)
+    const wanted = context.db.all<Queued>(QUEUED, run, parent.id, limit)
+    const used = countOf(context, run, 'running') + countStarted(context, run)
+    const fitting = wanted.slice(0, Math.max(0, context.limits.running - used))
+    for (const task of fitting) makeReady(context, run, task, false)
+    return { started: fitting.map(({ name }) => name), held: wanted.length - fitting.length }
+  })
 }
 
 /** Ready tasks that a slot is reserved for; drained ones wait for a free slot. */
@@ -134,21 +143,19 @@ export function drain(
   width: number,
   id?: string,
 ): Started {
-  return once(context, run, id, () => drainNow(context, run, agent, width))
-}
-
-function drainNow(context: StoreContext, run: string, agent: Agent, width: number): Started {
-  const parent = livingAgent(context, run, agent)
-  const wanted = context.db.all<Queued>(QUEUED, run, parent.id, -1)
-  for (const task of wanted) makeReady(context, run, task, true)
-  context.db.run(
-    `update task set drain_width = ?3 where id = ?2 and exists (select 1 from task
-      where run = ?1 and state in ('ready', 'running') and is_drained = 1 and parent = ?2)`,
-    run,
-    parent.id,
-    Math.max(1, Math.floor(width)),
-  )
-  return { started: wanted.map(({ name }) => name), held: 0 }
+  return once(context, run, id, () => {
+    const parent = livingAgent(context, run, agent)
+    const wanted = context.db.all<Queued>(QUEUED, run, parent.id, -1)
+    for (const task of wanted) makeReady(context, run, task, true)
+    context.db.run(
+      `update task set drain_width = ?3 where id = ?2 and exists (select 1 from task
+        where run = ?1 and state in ('ready', 'running') and is_drained = 1 and parent = ?2)`,
+      run,
+      parent.id,
+      Math.max(1, Math.floor(width)),
+    )
+    return { started: wanted.map(({ name }) => name), held: 0 }
+  })
 }
 
 function makeReady(context: StoreContext, run: string, { id }: Queued, isDrained: boolean): void {

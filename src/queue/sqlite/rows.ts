@@ -1,14 +1,16 @@
-import type { Clock, Limits, Times } from '../limits.ts'
+import type { Clock, QueueLimits, QueueTimes } from '../limits.ts'
 import { QueueError } from '../refusal.ts'
+import type { StepAgent } from '../store.ts'
 import {
+  BRIEF_LENGTH,
   MAIN,
   type Agent,
-  type End,
-  type EndBrief,
-  type Task,
+  type TaskEnd,
+  type TaskEndBrief,
+  type QueuedTask,
   type TaskBrief,
   type TaskHead,
-  type TaskOptions,
+  type QueuedTaskOptions,
   type TaskState,
 } from '../task.ts'
 import type { Connection } from './connection.ts'
@@ -16,8 +18,8 @@ import type { Connection } from './connection.ts'
 export interface StoreContext {
   readonly db: Connection
   readonly clock: Clock
-  readonly limits: Limits
-  readonly times: Times
+  readonly limits: QueueLimits
+  readonly times: QueueTimes
   readonly isSecret?: ((text: string) => boolean) | undefined
 }
 
@@ -48,19 +50,17 @@ export interface TaskRow {
 export const COLUMNS = `seq, id, run, parent, name, beginning, options, retry, depth, state, at, since,
   attempt, not_before, worker, lease_until, is_drained, drain_width, cancelled, outcome`
 
-const BEGINNING = 200
-
-export function beginningOf(text: string): string {
-  return text.length <= BEGINNING
+export function firstCharacters(text: string): string {
+  return text.length <= BRIEF_LENGTH
     ? text
-    : Array.from(text.slice(0, 2 * BEGINNING))
-        .slice(0, BEGINNING)
+    : Array.from(text.slice(0, 2 * BRIEF_LENGTH))
+        .slice(0, BRIEF_LENGTH)
         .join('')
 }
 
 /** Whether this is the whole text; a prompt that is not is also in the table `prompt`. */
-export function isWhole(beginning: string): boolean {
-  return beginning.length < BEGINNING
+export function isWholePrompt(beginning: string): boolean {
+  return beginning.length < BRIEF_LENGTH
 }
 
 /** Refuses a value that is not JSON: another program wrote it. */
@@ -86,40 +86,42 @@ function parseObject(json: string): object | undefined {
 
 export function briefOf(context: StoreContext, row: TaskRow, now: number): TaskBrief {
   const { outcome } = row
-  const end = outcome === null ? null : parseColumn<EndBrief>(context, 'task.outcome', outcome)
+  const end = outcome === null ? null : parseColumn<TaskEndBrief>(context, 'task.outcome', outcome)
   return { ...headOf(context, row, now), beginning: row.beginning, end }
 }
 
-export function taskOf(context: StoreContext, row: TaskRow, now: number): Task {
+export function taskOf(context: StoreContext, row: TaskRow, now: number): QueuedTask {
   return { ...headOf(context, row, now), prompt: promptOf(context, row), end: endOf(context, row) }
 }
 
 function promptOf({ db }: StoreContext, { seq, beginning }: TaskRow): string {
-  if (isWhole(beginning)) return beginning
+  if (isWholePrompt(beginning)) return beginning
   return db.get<{ text: string }>('select text from prompt where task = ?', seq)!.text
 }
 
-function endOf(context: StoreContext, { seq, outcome }: TaskRow): End | null {
+function endOf(context: StoreContext, { seq, outcome }: TaskRow): TaskEnd | null {
   if (outcome === null) return null
   const { end } = context.db.get<{ end: string }>('select end from task where seq = ?', seq)!
-  return parseColumn<End>(context, 'task.end', end)
+  return parseColumn<TaskEnd>(context, 'task.end', end)
 }
 
 function headOf(context: StoreContext, row: TaskRow, now: number): TaskHead {
+  const { id, run, name, parent, retry, depth, attempt, state, worker, cancelled } = row
+  const options = parseColumn<QueuedTaskOptions>(context, 'task.options', row.options)
+  const times = { pushedAt: row.at, ageMs: Math.max(0, now - row.since) }
   return {
-    id: row.id,
-    run: row.run,
-    name: row.name,
-    parent: row.parent,
-    options: parseColumn<TaskOptions>(context, 'task.options', row.options),
-    retry: row.retry,
-    depth: row.depth,
-    attempt: row.attempt,
-    state: row.state,
-    pushedAt: row.at,
-    ageMs: Math.max(0, now - row.since),
-    worker: row.worker,
-    cancelled: row.cancelled,
+    id,
+    run,
+    name,
+    parent,
+    options,
+    retry,
+    depth,
+    attempt,
+    state,
+    ...times,
+    worker,
+    cancelled,
   }
 }
 
@@ -179,10 +181,18 @@ export function checkSize(
   if (bytes > limit) throw new QueueError({ kind: 'too_big', what, bytes, limit })
 }
 
-/** How many tasks are in a state; `main` is never queued, ready or ended. */
+/** The agents of steps. */
+export function stepAgents({ db }: StoreContext, run: string): (StepAgent & { id: string })[] {
+  return db.all<StepAgent & { id: string }>(
+    'select id, name, state from task where parent is null and run = ? order by seq',
+    run,
+  )
+}
+
+/** How many tasks are in a state; the agents of steps are never queued, ready or ended. */
 export function countOf({ db }: StoreContext, run: string, state: TaskState): number {
-  const notMain = state === 'running' ? 'and depth > 0' : ''
+  const isTask = state === 'running' ? 'and depth > 0' : ''
   // The state is not a parameter, because SQLite would then plan the query again for each value.
-  const sql = `select count(*) as count from task where run = ? and state = '${state}' ${notMain}`
+  const sql = `select count(*) as count from task where run = ? and state = '${state}' ${isTask}`
   return db.get<{ count: number }>(sql, run)!.count
 }

@@ -1,6 +1,6 @@
 import { mayRetry, pauseAfter } from '../limits.ts'
 import type { RetryDelay, Remains, FinishedAttempt, Settled } from '../store.ts'
-import type { Claim, End, FollowUp } from '../task.ts'
+import type { TaskClaim, TaskEnd, FollowUp } from '../task.ts'
 import { heldBy } from './claim.ts'
 import { cancelTree, endDrain, endTask, forward, isStray, unreadOf, type Unread } from './end.ts'
 import { addHistory, ONCE } from './history.ts'
@@ -9,8 +9,8 @@ import { markDeadlocks } from './waiting.ts'
 
 export function settle(
   context: StoreContext,
-  claim: Claim,
-  end: End,
+  claim: TaskClaim,
+  end: TaskEnd,
   later?: RetryDelay,
   follow?: readonly FollowUp[],
 ): Settled {
@@ -26,7 +26,7 @@ export function settle(
 export function settleAttempt(
   context: StoreContext,
   row: TaskRow,
-  end: End,
+  end: TaskEnd,
   { later, follow }: { readonly later?: RetryDelay | undefined } & Pick<Remains, 'follow'> = {},
 ): 'ended' | 'retrying' {
   const last = asCancelled(row, end)
@@ -62,7 +62,7 @@ export function finishedAttempts({ db }: StoreContext, run: string): FinishedAtt
 }
 
 /** A task that fails after it was cancelled counts as cancelled. */
-function asCancelled(row: TaskRow, end: End): End {
+function asCancelled(row: TaskRow, end: TaskEnd): TaskEnd {
   if (row.cancelled === null || end.success) return end
   const error = end.class === 'cancelled' ? end.error : row.cancelled
   return { ...end, class: 'cancelled', error }
@@ -112,7 +112,7 @@ function retryTask(context: StoreContext, { seq, id }: TaskRow, inMs: number, re
 }
 
 /** Cancels the tasks that the attempt of a claim has pushed. */
-export function abandon(context: StoreContext, claim: Claim): void {
+export function abandon(context: StoreContext, claim: TaskClaim): void {
   const row = heldBy(context, claim)
   if (row === undefined) return
   cancelStrays(context, row)

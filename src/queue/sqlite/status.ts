@@ -1,6 +1,6 @@
 import type { ReceiveStatus, SenderStatus } from '../message.ts'
-import type { Counts, ListQuery, Outlook } from '../store.ts'
-import type { Agent, Task, TaskBrief } from '../task.ts'
+import type { Counts, ListQuery, Outlook, StepAgent } from '../store.ts'
+import type { Agent, QueuedTask, TaskBrief } from '../task.ts'
 import {
   agentOf,
   briefOf,
@@ -8,6 +8,7 @@ import {
   countOf,
   liveAgent,
   parseColumn,
+  stepAgents,
   taskById,
   taskOf,
   type StoreContext,
@@ -27,13 +28,13 @@ export function receiveStatus(
   const all = isForAnyone
     ? allStatuses(context, run, id, names)
     : senders.map(({ status }) => status)
-  const isThere = all.includes('received')
-  const cycle = isThere ? null : deadlockOf(context, id)
+  const hasMessage = all.includes('received')
+  const cycle = hasMessage ? null : deadlockOf(context, id)
   const isAlone = cycle?.length === 0
   return {
     senders,
     // A deadlock is reported to each of its agents, even after the others have stopped waiting.
-    nothingToWaitFor: !isThere && (isAlone || (cycle === null && !all.includes('running'))),
+    nothingToWaitFor: !hasMessage && (isAlone || (cycle === null && !all.includes('running'))),
     isHeld: (isForAnyone ? [undefined] : from).some(
       (name) => messageTo(context, id, name) === 'running',
     ),
@@ -57,8 +58,8 @@ function isReady({ db }: StoreContext, run: string): boolean {
   return db.get(`select 1 from task where run = ? and state = 'ready' limit 1`, run) !== undefined
 }
 
-/** `running` if the message is leased to a reader, because it may come back. */
-function messageTo(
+/** Whether there is a message; `running` if it is leased to a reader, because it may come back. */
+export function messageTo(
   { db, clock }: StoreContext,
   agent: string,
   from?: string,
@@ -103,7 +104,7 @@ function deadlockOf(context: StoreContext, agent: string): readonly string[] | n
 export function list(
   context: StoreContext,
   run: string,
-  { agent, states, isDue = false, most = -1 }: ListQuery = {},
+  { agent, states, isDue = false }: ListQuery = {},
 ): TaskBrief[] {
   const now = context.clock.now()
   const parts = ['run = ? and depth > 0']
@@ -123,14 +124,18 @@ export function list(
   }
   // Not by parent, because most of its thousands of children may have ended.
   const from = wanted === undefined ? 'task' : 'task indexed by task_by_state'
-  const sql = `select ${COLUMNS} from ${from} where ${parts.join(' and ')} order by seq limit ?`
-  return context.db.all<TaskRow>(sql, ...values, most).map((row) => briefOf(context, row, now))
+  const sql = `select ${COLUMNS} from ${from} where ${parts.join(' and ')} order by seq`
+  return context.db.all<TaskRow>(sql, ...values).map((row) => briefOf(context, row, now))
 }
 
-export function task(context: StoreContext, run: string, id: string): Task | undefined {
+export function task(context: StoreContext, run: string, id: string): QueuedTask | undefined {
   const row = taskById(context, id)
   const isKnown = row?.run === run && row.depth > 0
   return isKnown ? taskOf(context, row, context.clock.now()) : undefined
+}
+
+export function stepAgentsOf(context: StoreContext, run: string): StepAgent[] {
+  return stepAgents(context, run).map(({ name, state }) => ({ name, state }))
 }
 
 export function counts(context: StoreContext, run: string): Counts {
@@ -153,6 +158,21 @@ export function counts(context: StoreContext, run: string): Counts {
   }
 }
 
+const STARTED = `state in ('ready', 'running') and is_drained in (0, 1)`
+
+/** The tasks of an agent end after their own tasks, unless they had to release their slots. */
+const STARTED_BELOW = `with recursive open (id, parent) as (
+    select id, parent from task indexed by task_by_state where run = ?1 and ${STARTED} and depth > 0
+    union select task.id, task.parent from task join open on task.id = open.parent
+  ) select 1 from open where parent = ?2 limit 1`
+
+export function isAwaiting(context: StoreContext, run: string, agent: Agent): boolean {
+  const { id } = agentOf(context, run, agent)
+  const direct = `select 1 from task indexed by task_by_state
+    where run = ?1 and ${STARTED} and parent = ?2 limit 1`
+  return [direct, STARTED_BELOW].some((sql) => context.db.get(sql, run, id) !== undefined)
+}
+
 interface OutlookRow {
   readonly is_ready: number
   readonly is_running: number
@@ -166,30 +186,18 @@ interface OutlookRow {
  * Uses only indexes, because there may be thousands of tasks. `+ 0` keeps SQLite from planning the query
  * again for each value.
  */
-function selectOutlook(whose: string, paused: string): string {
-  const from = 'from task indexed by task_by_state where run = ?1'
-  return `select
-    exists (select 1 ${from} and state = 'ready' ${whose}) as is_ready,
-    exists (select 1 ${from} and state = 'running' ${whose} and depth > 0) as is_running,
-    (select count(*) ${from} and state = 'running' ${whose} and cancelled is not null) as cancelling,
-    (select min(not_before) from task where run = ?1 ${paused} and state = 'ready' and not_before > 0
-      and not_before > ?2 + 0) as next,
-    (select max(paused_at) from task where run = ?1 ${paused} and state = 'ready' and not_before > 0)
-      as latest`
-}
+const OUTLOOK = `select
+  exists (select 1 from task where run = ?1 and state = 'ready') as is_ready,
+  exists (select 1 from task where run = ?1 and state = 'running' and depth > 0) as is_running,
+  (select count(*) from task where run = ?1 and state = 'running' and cancelled is not null)
+    as cancelling,
+  (select min(not_before) from task where run = ?1 and state = 'ready' and not_before > 0
+    and not_before > ?2 + 0) as next,
+  (select max(paused_at) from task where run = ?1 and state = 'ready' and not_before > 0) as latest`
 
-const OF_RUN = selectOutlook('', '')
-// The unary plus keeps SQLite from using the index on parents.
-const OF_AGENT = selectOutlook('and is_drained in (0, 1) and parent = ?3', 'and +parent = ?3')
-
-export function outlook(context: StoreContext, run: string, agent?: Agent): Outlook {
-  const { db, clock } = context
+export function outlook({ db, clock }: StoreContext, run: string): Outlook {
   const now = clock.now()
-  const row =
-    agent === undefined
-      ? db.get<OutlookRow>(OF_RUN, run, now)
-      : db.get<OutlookRow>(OF_AGENT, run, now, agentOf(context, run, agent).id)
-  const { is_ready, is_running, cancelling, next, latest } = row!
+  const { is_ready, is_running, cancelling, next, latest } = db.get<OutlookRow>(OUTLOOK, run, now)!
   // If the clock was set back, the next claim restarts the pauses.
   const isSetBack = latest !== null && latest > now
   return {

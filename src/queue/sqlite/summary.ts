@@ -2,7 +2,7 @@ import { errorText, errorWithHint, UserError } from '../../base/errors.ts'
 import { lstatOf } from '../../base/files.ts'
 import { QueueError } from '../refusal.ts'
 import type { QueueSummary, Unreadable } from '../store.ts'
-import { asRefusal } from './connection.ts'
+import { toQueueError } from './connection.ts'
 import { refuseAltered } from './damage.ts'
 import { openReadOnly, OTHER_RUN, refuseEmptied, refuseIncomplete, unversioned } from './open.ts'
 import { SCHEMA_VERSION } from './schema.ts'
@@ -24,8 +24,9 @@ export function readSummary(place: string, run: string): QueueSummary | Unreadab
       const other = database.prepare(OTHER_RUN).get(run)?.['run']
       if (typeof other === 'string') throw new QueueError({ kind: 'other_run', place, run: other })
       refuseIncomplete(place, acknowledged - last)
-      const redone = counts.failed === 0 ? 0 : Number(database.prepare(REDONE).get()?.['redone'])
-      return { ...counts, redone }
+      if (counts.failed === 0) return { ...counts, redone: 0, cancelled: 0 }
+      const { redone, cancelled } = database.prepare(REDONE).get() as Record<string, number>
+      return { ...counts, redone: Number(redone), cancelled: Number(cancelled) }
     } finally {
       database.close()
     }
@@ -34,11 +35,11 @@ export function readSummary(place: string, run: string): QueueSummary | Unreadab
   }
 }
 
-type Counts = Omit<QueueSummary, 'redone'> & { readonly last: number }
+type Counts = Omit<QueueSummary, 'redone' | 'cancelled'> & { readonly last: number }
 
 /** The queries are valid for every store, so any failure is the fault of the file. */
 function explain(error: unknown, place: string): unknown {
-  const refusal = asRefusal(error, place)
+  const refusal = toQueueError(error, place)
   if (refusal instanceof UserError) return refusal
   return new QueueError({ kind: 'broken', place, detail: errorText(error) })
 }
@@ -56,20 +57,25 @@ from task where depth > 0`
 
 /**
  * Failed tasks that the same parent pushed again later, with the same name, or with the same prompt and
- * agent, and that succeeded then.
+ * agent, and that succeeded then; and the other ones that were cancelled.
  */
 const REDONE = `
 with ended as (
   select task.*, json_extract(options, '$.agent') as agent, coalesce(prompt.text, beginning) as text,
-    json_extract(outcome, '$.success') as success
+    json_extract(outcome, '$.success') as success, json_extract(outcome, '$.class') as class
   from task left join prompt on prompt.task = task.seq
   where depth > 0 and state = 'ended'
 ),
 by_name as (select parent, name, max(at) as at from ended where success group by 1, 2),
-by_prompt as (select parent, agent, text, max(at) as at from ended where success group by 1, 2, 3)
-select count(*) as redone
-from ended as failed
-left join by_name on by_name.parent = failed.parent and by_name.name = failed.name
-left join by_prompt on by_prompt.parent = failed.parent and by_prompt.agent is failed.agent
-  and by_prompt.text = failed.text
-where not failed.success and max(coalesce(by_name.at, 0), coalesce(by_prompt.at, 0)) >= failed.since`
+by_prompt as (select parent, agent, text, max(at) as at from ended where success group by 1, 2, 3),
+failed as (
+  select failed.class, max(coalesce(by_name.at, 0), coalesce(by_prompt.at, 0)) >= failed.since as redone
+  from ended as failed
+  left join by_name on by_name.parent = failed.parent and by_name.name = failed.name
+  left join by_prompt on by_prompt.parent = failed.parent and by_prompt.agent is failed.agent
+    and by_prompt.text = failed.text
+  where not failed.success
+)
+select count(*) filter (where redone) as redone,
+  count(*) filter (where not redone and class = 'cancelled') as cancelled
+from failed`

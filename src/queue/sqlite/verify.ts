@@ -1,9 +1,9 @@
-import { Ledger, type Entry, type Tables } from '../ledger.ts'
+import { Ledger, type HistoryEntry, type Tables } from '../ledger.ts'
 import type { StoreContext } from './rows.ts'
 
 export function verify(context: StoreContext, run: string): readonly string[] {
   const ledger = new Ledger()
-  const entries = context.db.all<Entry>(
+  const entries = context.db.all<HistoryEntry>(
     'select what, subject, attempt, detail from history where run = ? order by seq',
     run,
   )
@@ -12,19 +12,16 @@ export function verify(context: StoreContext, run: string): readonly string[] {
 }
 
 function tablesOf({ db }: StoreContext, run: string): Tables {
-  type Flagged<Row> = Omit<Row, 'hasLease'> & { readonly hasLease: number }
-  const tasks = db.all<Flagged<Tables['tasks'][number]>>(
-    `select id, state, attempt, worker, lease_until is not null as hasLease
-     from task where run = ? and depth > 0`,
-    run,
-  )
-  const messages = db.all<Flagged<Tables['messages'][number]>>(
-    `select id, reader, delivery, lease_until is not null as hasLease from message where run = ?`,
-    run,
-  )
   return {
-    tasks: tasks.map((row) => ({ ...row, hasLease: row.hasLease === 1 })),
-    messages: messages.map((row) => ({ ...row, hasLease: row.hasLease === 1 })),
+    tasks: db.all<Tables['tasks'][number]>(
+      `select id, state, attempt, worker, lease_until as leaseUntil
+       from task where run = ? and depth > 0`,
+      run,
+    ),
+    messages: db.all<Tables['messages'][number]>(
+      'select id, reader, delivery, lease_until as leaseUntil from message where run = ?',
+      run,
+    ),
   }
 }
 

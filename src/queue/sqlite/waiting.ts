@@ -1,5 +1,5 @@
 import { findCycles, NOTHING, releaseStuck, type Need } from '../deadlock.ts'
-import { MAIN, type Agent } from '../task.ts'
+import type { Agent } from '../task.ts'
 import { addHistory } from './history.ts'
 import {
   agentNamed,
@@ -8,9 +8,14 @@ import {
   liveAgent,
   livingAgent,
   parseColumn,
+  stepAgents,
   type StoreContext,
   type TaskRow,
 } from './rows.ts'
+import { messageTo } from './status.ts'
+
+/** The senders of a wait that any message ends. */
+const ANYONE = '[]'
 
 interface WaitRow {
   readonly agent: string
@@ -19,7 +24,7 @@ interface WaitRow {
 }
 
 /** Writes only if the wait is new, has changed or expires soon. */
-export function waitFor(
+export function recordWait(
   context: StoreContext,
   run: string,
   agent: Agent,
@@ -65,7 +70,7 @@ export function markDeadlocks(context: StoreContext, run: string): void {
     run,
     context.clock.now(),
   )
-  if (waits.length === 0 || isOnlyMain(context, run, waits)) return
+  if (waits.length === 0 || doOnlyStepsWait(context, run, waits)) return
   const agents = context.db.all<TaskRow>(
     `select ${COLUMNS} from task where run = ?1 and state = 'running'
      union select ${COLUMNS} from task where id in
@@ -75,12 +80,11 @@ export function markDeadlocks(context: StoreContext, run: string): void {
   )
   const needs = makeNeeds(context, run, agents, waits)
   // They will end, and send the results that their ancestors wait for.
-  const alone = new Set(releaseStuck(needs, waitsOfTheDeepest(context, agents, waits)))
+  const alone = releaseStuck(needs, waitingForAnyone(context, run, waits))
   const cycles = findCycles(needs)
   const names = new Map(agents.map(({ id, name }) => [id, name]))
-  for (const { agent, reader } of waits) {
-    const id = waitId(agent, reader)
-    const cycle = alone.has(id) ? [] : cycles.get(id)
+  for (const { agent, reader, senders } of waits) {
+    const cycle = alone.has(agent) && senders === ANYONE ? [] : cycles.get(agent)
     if (cycle === undefined) continue
     const others = JSON.stringify(cycle.flatMap((other) => names.get(other) ?? []).toSorted())
     const isNew = context.db.run(
@@ -94,44 +98,36 @@ export function markDeadlocks(context: StoreContext, run: string): void {
 }
 
 /**
- * Whether only `main` waits, for others, while a task is running: it cannot be in a deadlock. This is the
- * usual case, and `main` may wait for thousands of tasks.
+ * Whether only the agents of steps wait, for tasks, while a task is running: they cannot be in a deadlock.
+ * This is the usual case, and they may wait for thousands of tasks.
  */
-function isOnlyMain(context: StoreContext, run: string, waits: readonly WaitRow[]): boolean {
-  const { id } = agentNamed(context, run, MAIN)
-  const isForOthers = ({ agent, senders }: WaitRow) =>
-    agent === id && !senders.includes(JSON.stringify(MAIN))
-  return waits.every(isForOthers) && countOf(context, run, 'running') > 0
+function doOnlyStepsWait(context: StoreContext, run: string, waits: readonly WaitRow[]): boolean {
+  const steps = stepAgents(context, run)
+  const ids = new Set(steps.map(({ id }) => id))
+  const isForTasks = ({ agent, senders }: WaitRow) =>
+    ids.has(agent) && !steps.some(({ name }) => senders.includes(JSON.stringify(name)))
+  return waits.every(isForTasks) && countOf(context, run, 'running') > 0
 }
 
-/** Waits for anyone, of agents without a running descendant. */
-function waitsOfTheDeepest(
-  { db }: StoreContext,
-  agents: readonly TaskRow[],
-  waits: readonly WaitRow[],
-): string[] {
-  const above = new Set<string>()
-  for (const { state, parent } of agents) {
-    let id = state === 'running' ? parent : null
-    while (id !== null && !above.has(id)) {
-      above.add(id)
-      id =
-        db.get<Pick<TaskRow, 'parent'>>('select parent from task where id = ?', id)?.parent ?? null
-    }
-  }
-  return waits.flatMap(({ agent, reader, senders }) =>
-    senders === '[]' && !above.has(agent) ? [waitId(agent, reader)] : [],
+/** The agents that wait for anyone and have no running descendant. */
+function waitingForAnyone({ db }: StoreContext, run: string, waits: readonly WaitRow[]): string[] {
+  const rows = db.all<{ id: string }>(
+    `with recursive ancestor (id) as (
+       select parent from task where run = ? and state = 'running'
+       union select parent from task join ancestor using (id)
+     ) select id from ancestor where id is not null`,
+    run,
   )
-}
-
-function waitId(agent: string, reader: string): string {
-  return `wait ${agent} ${reader}`
+  const ancestors = new Set(rows.map(({ id }) => id))
+  return waits.flatMap(({ agent, senders }) =>
+    senders === ANYONE && !ancestors.has(agent) ? [agent] : [],
+  )
 }
 
 /** A free slot of the run, as a node of the graph. */
 const SLOT = 'a slot'
 
-/** What agents, their waits, and ready tasks without a slot need to continue. */
+/** What agents, and ready tasks without a slot, need to continue. */
 function makeNeeds(
   context: StoreContext,
   run: string,
@@ -140,11 +136,6 @@ function makeNeeds(
 ): Map<string, Need> {
   const needs = new Map<string, Need>()
   const ready = addReady(context, run, agents, needs)
-  for (const { id, cancelled } of agents) {
-    const of = waits.flatMap(({ agent, reader }) => (agent === id ? [waitId(agent, reader)] : []))
-    const isFree = of.length === 0 || cancelled !== null
-    needs.set(id, isFree ? NOTHING : { kind: 'any', of })
-  }
   /** Empty for an agent that neither runs nor is ready: it blocks no wait. */
   const nodeOf = (name: string): string[] => {
     const running = agents.find((agent) => agent.name === name)
@@ -153,15 +144,19 @@ function makeNeeds(
     if (task?.state !== 'ready') return []
     return [task.is_drained === 1 ? readyId(task.parent!) : SLOT]
   }
-  for (const { agent, reader, senders } of waits) {
-    const names = parseColumn<readonly string[]>(context, 'waiting.senders', senders)
-    const open = names.filter((name) => !hasMessage(context, agent, name))
-    const others = idsOf(agents).filter((id) => id !== agent)
-    const ofAnyone: Need = hasMessage(context, agent)
-      ? NOTHING
-      : { kind: 'any', of: [...others, ...ready] }
-    const need: Need = names.length === 0 ? ofAnyone : { kind: 'all', of: open.flatMap(nodeOf) }
-    needs.set(waitId(agent, reader), need)
+  const needOf = ({ agent, senders }: WaitRow): Need => {
+    const hasMessage = (from?: string) => messageTo(context, agent, from) !== undefined
+    if (senders !== ANYONE) {
+      const names = parseColumn<readonly string[]>(context, 'waiting.senders', senders)
+      return [names.filter((name) => !hasMessage(name)).flatMap(nodeOf)]
+    }
+    const others = agents.filter(({ id }) => id !== agent).map(({ id }) => id)
+    return hasMessage() ? NOTHING : anyOf([...others, ...ready])
+  }
+  for (const { id, cancelled } of agents) {
+    const own = waits.filter(({ agent }) => agent === id)
+    const isFree = own.length === 0 || cancelled !== null
+    needs.set(id, isFree ? NOTHING : own.flatMap(needOf))
   }
   return needs
 }
@@ -175,7 +170,7 @@ function addReady(
 ): string[] {
   const tasks = agents.filter(({ depth, state }) => depth > 0 && state === 'running')
   const needFrom = (holders: readonly TaskRow[], limit: number): Need =>
-    holders.length < limit ? NOTHING : { kind: 'any', of: idsOf(holders) }
+    holders.length < limit ? NOTHING : anyOf(holders.map(({ id }) => id))
   needs.set(SLOT, needFrom(tasks, limits.running))
   const started = db.get(
     `select 1 from task where run = ? and state = 'ready' and is_drained = 0 limit 1`,
@@ -191,7 +186,7 @@ function addReady(
     const siblings = tasks.filter((task) => task.parent === parent && task.is_drained === 1)
     const widthId = `the width of ${parent}`
     needs.set(widthId, needFrom(siblings, width))
-    needs.set(readyId(parent), { kind: 'all', of: [SLOT, widthId] })
+    needs.set(readyId(parent), [[SLOT, widthId]])
   }
   const ready = drains.map(({ parent }) => readyId(parent))
   return started === undefined ? ready : [SLOT, ...ready]
@@ -201,19 +196,6 @@ function readyId(parent: string): string {
   return `ready of ${parent}`
 }
 
-function idsOf(tasks: readonly TaskRow[]): string[] {
-  return tasks.map(({ id }) => id)
-}
-
-/** Whether there is a message, including one that a reader may return. */
-function hasMessage({ db }: StoreContext, agent: string, from?: string): boolean {
-  const found =
-    from === undefined
-      ? db.get('select 1 from message where recipient = ? limit 1', agent)
-      : db.get(
-          'select 1 from message where recipient = ? and sender = ? and addressee is null limit 1',
-          agent,
-          from,
-        )
-  return found !== undefined
+function anyOf(ids: readonly string[]): Need {
+  return ids.map((id) => [id])
 }

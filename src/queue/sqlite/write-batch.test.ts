@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeProject } from '../../../tests/support/project.ts'
-import { refusalOf } from '../../../tests/contract/queue/stage.ts'
+import { refusalOf } from '../../../tests/contract/queue/test-store.ts'
 import { openSqliteStore } from '../sqlite-store.ts'
 
 const RUN = 'run-1'

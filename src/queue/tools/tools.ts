@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { dropUndefined } from '../../base/objects.ts'
 import { UserError } from '../../base/errors.ts'
 import { messageJson } from '../message.ts'
 import { readPushOptions } from '../push-options.ts'
@@ -25,7 +26,7 @@ const count = z
 const push = makeQueueTool({
   name: 'push',
   description:
-    'Queue a task for a sub-agent that knows nothing but its prompt; returns its name. Starts nothing.',
+    'Queue a task for a sub-agent, which sees only its prompt; returns its name. Does not start it.',
   input: z.strictObject({
     prompt: z.string(),
     name: text,
@@ -54,7 +55,7 @@ function toPairs(options: Readonly<Record<string, string | number | undefined>>)
 
 const run = makeQueueTool({
   name: 'run',
-  description: 'Start the oldest count of your queued tasks, or all; returns at once.',
+  description: 'Start your queued tasks: all, or the oldest count; returns at once.',
   input: z.strictObject({
     count,
     parallel: count.describe('instead of count: start all, this many at a time'),
@@ -74,11 +75,11 @@ const run = makeQueueTool({
   },
 })
 
-/** The tasks are started even so; without saying it, the agent would start others. */
+/** Says that the tasks are started anyway; otherwise the agent would push them again. */
 function describeNotProcessed({ message, hint }: UserError, started: readonly string[]): UserError {
   if (started.length === 0) return new UserError(message, hint)
-  const words = `Started, but not running yet: ${started.join(', ')}.`
-  return new UserError(`${message}\n${words}`, hint)
+  const note = `Started, but not running yet: ${started.join(', ')}.`
+  return new UserError(`${message}\n${note}`, hint)
 }
 
 const send = makeQueueTool({
@@ -116,7 +117,7 @@ const PROGRESS_MS = 15_000
 
 const check = makeQueueTool({
   name: 'check',
-  description: 'Take the messages that are there, without waiting.',
+  description: 'Read the messages in your inbox without waiting.',
   input: z.strictObject({ from: texts, lifo, max: count }),
   withoutQueue: () => ({ messages: [] }),
   async run({ from, lifo: isNewestFirst, max = MOST_MESSAGES }, { client }) {
@@ -141,8 +142,8 @@ const receive = makeQueueTool({
     try {
       const delivery = await session.receive(query, call.signal)
       const { status, senders, deadlock, messages } = delivery
-      const circle = deadlock === undefined ? {} : { deadlock }
-      return { json: { status, senders, ...circle, messages: messages.map(messageJson) }, delivery }
+      const head = dropUndefined({ status, senders, deadlock })
+      return { json: { ...head, messages: messages.map(messageJson) }, delivery }
     } finally {
       clearInterval(timer)
     }

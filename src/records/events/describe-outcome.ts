@@ -1,5 +1,5 @@
 import { formatDuration } from '../../base/durations.ts'
-import { shorten } from '../../base/shorten.ts'
+import { oneLine, shorten } from '../../base/shorten.ts'
 import type { Outcome } from './schema.ts'
 
 /** How an agent ended: `exit 3`, `killed by SIGKILL`, `timed out after 30 min`; empty if other messages say it. */
@@ -8,22 +8,22 @@ export function describeOutcome(outcome: Outcome): string {
     case 'exited':
       return outcome.error === undefined
         ? `exit ${outcome.code}`
-        : `exit ${outcome.code}: ${oneLine(outcome.error)}`
+        : `exit ${outcome.code}: ${brief(outcome.error)}`
     case 'signalled':
       return `killed by ${outcome.signal}`
     case 'max_turns':
     case 'auth_failed':
     case 'overloaded':
     case 'rate_limited':
-      return `${NAMES[outcome.kind]}: ${oneLine(outcome.error)}`
+      return `${NAMES[outcome.kind]}: ${brief(outcome.error)}`
     case 'budget':
-      return `budget${outcome.error.startsWith(NOT_ENOUGH) ? '' : ' spent'}: ${oneLine(outcome.error)}`
+      return `budget${outcome.error.startsWith(NOT_ENOUGH) ? '' : ' spent'}: ${brief(outcome.error)}`
     case 'timed_out':
       return `timed out after ${formatDuration(outcome.ms)}`
     case 'idle':
       return `silent for ${formatDuration(outcome.ms)}`
     case 'blocked':
-      return `blocked: ${oneLine(outcome.reason)}`
+      return `blocked: ${brief(outcome.reason)}`
     case 'marker':
     case 'interrupted':
     case 'spawn_failed':
@@ -40,12 +40,9 @@ const NAMES = {
 
 const LONGEST = 300
 
-function oneLine(text: string): string {
-  return shorten(text.trim().replaceAll(/\s+/g, ' '), LONGEST)
+function brief(text: string): string {
+  return shorten(oneLine(text), LONGEST)
 }
-
-/** Begins the detail of a step whose worker gave the marker although its task is not done. */
-export const TASK_NOT_DONE = 'the task is not done'
 
 /** The beginning of the reason why an agent stops before its budget is spent. */
 export const NOT_ENOUGH = 'not enough left for another turn'

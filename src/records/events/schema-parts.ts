@@ -1,5 +1,7 @@
 import { z } from 'zod'
 
+const budgetLimit = z.enum(['cost', 'tokens', 'time'])
+
 export const outcome = z
   .discriminatedUnion('kind', [
     z.object({ kind: z.literal('marker') }),
@@ -7,19 +9,28 @@ export const outcome = z
       kind: z.literal('exited'),
       code: z.int(),
       error: z.string().optional().describe('The error that the agent reported.'),
+      cause: z.literal('context_full').optional(),
     }),
     z.object({ kind: z.literal('signalled'), signal: z.string() }),
     z.object({ kind: z.literal('max_turns'), error: z.string() }),
-    z.object({ kind: z.literal('auth_failed'), error: z.string() }),
+    z.object({
+      kind: z.literal('auth_failed'),
+      error: z.string(),
+      cause: z.literal('unknown_model').optional(),
+    }),
     z.object({ kind: z.literal('overloaded'), error: z.string() }),
     z.object({
       kind: z.literal('rate_limited'),
       error: z.string(),
-      resetsAt: z.int().optional().describe('Seconds since 1970.'),
+      resetsAt: z.int().optional().describe('Unix time in seconds.'),
     }),
     z.object({ kind: z.literal('timed_out'), ms: z.int().describe('The limit.') }),
     z.object({ kind: z.literal('idle'), ms: z.int().describe('The limit.') }),
-    z.object({ kind: z.literal('budget'), error: z.string() }),
+    z.object({
+      kind: z.literal('budget'),
+      error: z.string(),
+      limit: budgetLimit.optional().describe('Which limit of the budget is spent.'),
+    }),
     z.object({ kind: z.literal('blocked'), reason: z.string().describe('As the agent wrote it.') }),
     z.object({
       kind: z.literal('spawn_failed'),
@@ -38,6 +49,7 @@ export const reason = z
     'max_iterations',
     'agent_failed',
     'gate_failed',
+    'conflict',
     'stalled',
     'blocked',
     'budget',
@@ -46,9 +58,30 @@ export const reason = z
     'timeout',
     'error',
     'interrupted',
+    'cancelled',
     'skipped',
   ])
-  .describe('The one cause that ended a step.')
+  .describe('The one cause that ended a step or a group.')
+
+export const cause = z
+  .enum([
+    ...budgetLimit.options,
+    'check_failed',
+    'verify_broken',
+    'until_broken',
+    'when_broken',
+    'no_tasks',
+    'tasks_ready',
+    'task_open',
+    'tasks_held',
+    'tasks_left',
+    'tasks_unreadable',
+    'tasks_unclaimed',
+    'tasks_archived',
+    'tasks_missing',
+  ])
+  .optional()
+  .describe('The reason more exactly, for programs; absent if `reason` says it all.')
 
 export const refusal = z
   .enum([
@@ -56,6 +89,7 @@ export const refusal = z
     'longer_line',
     'quotes',
     'letter_case',
+    'no_colon',
     'stderr',
     'tasks_ready',
     'task_open',
@@ -81,7 +115,7 @@ export const inRun = {
     .int()
     .optional()
     .describe(
-      'How far the clock has moved since the start of this process while the process did not run: it was stopped, the machine slept, or the clock was set. Time limits do not count it.',
+      'How far the clock has moved, since this process started, while it was not running: it was stopped, the machine slept, or the clock was set. Time limits exclude it.',
     ),
 }
 export const inStep = {
@@ -93,6 +127,17 @@ export const inStep = {
     .min(2)
     .optional()
     .describe('How many times the step has been started; absent the first time.'),
+}
+export const inGroup = {
+  ...inRun,
+  scope: z.array(z.string()).describe('Path of the place in the run, e.g. ["g1","r2"].'),
+  group: z.string().describe('Id of the group, e.g. "g1".'),
+  round: z.int().min(1).describe('Number of the round, from 1.'),
+}
+export const inBranch = {
+  ...inRun,
+  scope: z.array(z.string()).describe('Path of the branch in the run, e.g. ["g1","r2","s3","c2"].'),
+  branch: z.string().describe('Name of its git branch.'),
 }
 export const inIteration = {
   ...inStep,
@@ -118,6 +163,30 @@ export const failureClass = z
 export const worktree = z
   .object({ path: z.string(), branch: z.string(), isKept: z.boolean().optional() })
   .describe('The separate git worktree of a task.')
+
+export const asideWork = z
+  .object({
+    branch: z.string(),
+    into: z.string().describe('The git branch that it belongs to.'),
+    isDiverged: z.boolean().optional().describe('True if that branch has other commits.'),
+  })
+  .describe('A branch of the run with merged work.')
+
+export const copies = z
+  .array(z.tuple([z.string(), z.string()]))
+  .describe('Commits and their copies on the target branch, if they could not be used as they are.')
+
+export const branchPlan = z
+  .object({
+    isolation: z.enum(['shared', 'worktree']),
+    setup: z.string().optional(),
+    copy: z.array(z.string()).optional(),
+    merge: z.enum(['rebase', 'merge']),
+    verify: z.array(z.string()).describe('Commands that check the result of each merge.'),
+    failFast: z.boolean().optional(),
+  })
+  .optional()
+  .describe('Settings of the branch; absent if it is not one.')
 
 export const notQueued = z
   .object({ name: z.string(), error: z.string(), hint: z.string().optional() })
@@ -167,12 +236,13 @@ export const spent = z
 export const unmarked = z
   .boolean()
   .optional()
-  .describe('True if a planner gave no marker and the chain continues with its tasks.')
+  .describe('True if a planner printed no marker and the chain continues with its tasks.')
 
 export const ends = z.object({
   reason,
   unmarked,
   detail: z.string().optional().describe('The reason in words, for people.'),
+  cause,
 })
 
 export const changes = z

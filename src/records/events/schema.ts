@@ -1,8 +1,14 @@
 import { z } from 'zod'
 import {
+  asideWork,
+  branchPlan,
+  cause,
   changes,
+  copies,
   ends,
   failureClass,
+  inBranch,
+  inGroup,
   inIteration,
   inRun,
   inStep,
@@ -38,7 +44,20 @@ const stepSummary = {
   name: z.string().optional().describe('Display name.'),
   maxIterations: z.int().optional().describe('Absent if the agent runs once.'),
   isRecovery: z.boolean().optional().describe('True if it runs only if another fails.'),
+  within: z.string().optional().describe('Id of the group that contains it; absent at the top.'),
+  copies: z.int().min(2).optional().describe('How many copies run in parallel.'),
 }
+
+const groupSummary = z.object({
+  id: z.string(),
+  kind: z.enum(['sequence', 'parallel', 'fallback']),
+  name: z.string().optional().describe('Display name.'),
+  within: stepSummary.within,
+  first: z.int().min(1).describe('Number of its first step.'),
+  last: z.int().min(1).describe('Number of its last step.'),
+  maxRounds: z.int().optional().describe('Absent if it is not repeated.'),
+  copies: stepSummary.copies,
+})
 
 const launch = {
   pid: z.int().optional().describe('Absent if the agent has no process, or could not be started.'),
@@ -62,7 +81,9 @@ export const eventSchema = z.discriminatedUnion('type', [
     cwd: z.string(),
     chain: z.string().optional().describe('Name of the chain, if it has one.'),
     record: z.string().optional().describe('Folder with the record of the run.'),
+    outerRun: z.string().optional().describe('Id of the run whose agent started this one.'),
     steps: z.array(z.object(stepSummary)).describe('Summary of the steps.'),
+    groups: z.array(groupSummary).optional().describe('Summary of the groups; absent if none.'),
     lacks: lacks.optional(),
     plan: z.looseObject({}).describe('The complete plan; its format may change.'),
   }),
@@ -85,10 +106,79 @@ export const eventSchema = z.discriminatedUnion('type', [
     plan: z.looseObject({}).optional().describe('The plan, if options have changed it.'),
   }),
   z.object({
+    type: z.literal('group_started'),
+    ...inGroup,
+  }),
+  z.object({
+    type: z.literal('group_ended'),
+    ...inGroup,
+    reason,
+    detail: z.string().optional().describe('The reason in words, for people.'),
+    passed: z.boolean().optional().describe('True if it was skipped by a condition.'),
+    spent: spent.optional(),
+  }),
+  z.object({
+    type: z.literal('branch_started'),
+    ...inBranch,
+    path: z.string().describe('Its worktree.'),
+    base: z.string().describe('The commit it starts from.'),
+    into: z.string().describe('The git branch that it is merged into.'),
+  }),
+  z.object({
+    type: z.literal('merge_started'),
+    ...inBranch,
+    tip: z.string().describe('The commit that is handed in.'),
+    onto: z.string().describe('The commit that it is put onto.'),
+  }),
+  z.object({
+    type: z.literal('merge_moving'),
+    ...inRun,
+    into: z.string().describe('The git branch that is about to move.'),
+    from: z.string(),
+    to: z.string(),
+    merges: z
+      .array(
+        z.object({
+          scope: z.array(z.string()),
+          branch: z.string(),
+          tip: z.string(),
+          commit: z.string(),
+          commits: z.int().optional(),
+          copies,
+        }),
+      )
+      .describe('The branches that the new commit contains; the checks have passed.'),
+    copies: copies.optional().describe('Merged commits that had to be copied once more.'),
+  }),
+  z.object({
+    type: z.literal('merge_ended'),
+    ...inBranch,
+    result: z.enum(['merged', 'conflict', 'gate_failed', 'error']),
+    tip: z.string().describe('The commit that was handed in.'),
+    commit: z.string().optional().describe('The commit that contains it, if it was merged.'),
+    commits: z.int().optional().describe('How many commits of the branch are new in it.'),
+    copies: copies.optional(),
+    aside: z
+      .string()
+      .optional()
+      .describe('Why it is not on the target branch yet but on a branch of the run.'),
+    files: z.array(z.string()).optional().describe('Files with conflicts.'),
+    detail: z.string().optional().describe('Why it was not merged, for people.'),
+    feedback: z.string().optional().describe('What the next prompt says about it.'),
+  }),
+  z.object({
+    type: z.literal('branch_ended'),
+    ...inBranch,
+    path: z.string().describe('Its worktree.'),
+    kept: z.string().optional().describe('Why it still exists; absent if it was removed.'),
+    hasCommits: z.boolean().optional().describe('True if it has unmerged commits.'),
+  }),
+  z.object({
     type: z.literal('step_started'),
     ...inStep,
     agent: z.string(),
     maxIterations: z.int().optional().describe('Absent if the agent runs once.'),
+    when: z.string().optional().describe('The condition that decides whether the agent starts.'),
     openTasks: openTasks.describe('The open tasks, if the agent builds from tasks.'),
   }),
   z.object({
@@ -106,6 +196,7 @@ export const eventSchema = z.discriminatedUnion('type', [
         'verify',
         'until',
         'when',
+        'setup',
         'beforeStep',
         'afterIteration',
         'afterStep',
@@ -138,7 +229,8 @@ export const eventSchema = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('jump'),
     ...inStep,
-    to: z.int().min(1).describe('The next step.'),
+    group: z.string().optional().describe('Id of the group that failed; absent for a step.'),
+    to: z.int().min(1).describe('The next step, or the first step of the next group.'),
     count: z.int().min(1).describe('How many times this step has sent the run back.'),
     times: z.int().min(1).describe('How many times it may do so.'),
   }),
@@ -149,8 +241,8 @@ export const eventSchema = z.discriminatedUnion('type', [
     stream: z.enum(['out', 'err']),
     text: z.string().optional().describe('The text that the agent printed (in --json).'),
     log: z.string().optional().describe('Log that contains the bytes (in the journal).'),
-    offset: z.int().optional().describe('Their offset in the output of the iteration.'),
-    bytes: z.int().optional().describe('Their number.'),
+    offset: z.int().optional().describe('Offset of the bytes in the output of the iteration.'),
+    bytes: z.int().optional().describe('Number of bytes.'),
   }),
   z.object({
     type: z.literal('message'),
@@ -181,7 +273,7 @@ export const eventSchema = z.discriminatedUnion('type', [
     ...inIteration,
     task: ofTask,
     status: z.string().describe('allowed, allowed_warning or rejected.'),
-    resetsAt: z.number().optional().describe('Seconds since 1970.'),
+    resetsAt: z.number().optional().describe('Unix time in seconds.'),
     kind: z.string().optional().describe('Which quota.'),
     utilization: z.number().optional().describe('From 0 to 1.'),
   }),
@@ -207,6 +299,11 @@ export const eventSchema = z.discriminatedUnion('type', [
     fingerprint: z.string().optional().describe('Changes when there is progress.'),
     idle: z.int().min(0).optional().describe('Iterations without progress so far.'),
     feedback: z.string().optional().describe('What the next prompt says about a failed gate.'),
+    tip: z.string().optional().describe('The last commit of its branch.'),
+    handsIn: z
+      .boolean()
+      .optional()
+      .describe('True if the work of the branch is merged before anything else happens in it.'),
   }),
   z.object({
     type: z.literal('step_ended'),
@@ -216,6 +313,7 @@ export const eventSchema = z.discriminatedUnion('type', [
     iterations: z.int().min(0),
     failures: z.int().min(0).describe('How many iterations ended with an error of the agent.'),
     detail: z.string().optional().describe('The reason in words, for people.'),
+    cause,
     passed: z.boolean().optional().describe('True if it was skipped by a condition.'),
     unmarked,
     deletedTasks: z
@@ -274,7 +372,7 @@ export const eventSchema = z.discriminatedUnion('type', [
     type: z.literal('crew_ended'),
     ...inRun,
     queued: z.int().min(0).describe('How many tasks are waiting to start.'),
-    names: z.array(z.string()).describe('Their names, at most 20.'),
+    names: z.array(z.string()).describe('Names of the waiting tasks, at most 20.'),
   }),
   z.object({ type: z.literal('warning'), ...inRun, text: z.string() }),
   z.object({
@@ -298,10 +396,18 @@ export const eventSchema = z.discriminatedUnion('type', [
       })
       .optional()
       .describe('What stopped the run early.'),
+    unhandled: z
+      .boolean()
+      .optional()
+      .describe('True if it was stopped before it could handle the failure of its last step.'),
     leftovers: z
       .array(leftover)
       .describe('Processes that the agents left running and forkhestra ended.'),
     spent: spent.optional(),
+    aside: z
+      .array(asideWork)
+      .optional()
+      .describe('Merged work that is not on its target branch; absent if none.'),
     uncommitted: z
       .int()
       .optional()
@@ -329,6 +435,7 @@ export const eventSchema = z.discriminatedUnion('type', [
             .object({ setup: z.array(promptCommand), teardown: z.array(promptCommand) })
             .optional()
             .describe('What the prompt does before and after the agent; absent if nothing.'),
+          branch: branchPlan,
           policy: z
             .looseObject({})
             .optional()
@@ -336,10 +443,14 @@ export const eventSchema = z.discriminatedUnion('type', [
         }),
       )
       .describe('What would run.'),
+    groups: z
+      .array(groupSummary.extend({ branch: branchPlan }))
+      .optional()
+      .describe('Summary of the groups; absent if none.'),
     chain: z
       .looseObject({})
       .optional()
-      .describe('Settings of the whole chain: budget, when, hooks.'),
+      .describe('Settings of the whole chain: budget, when, hooks, maxParallel, branch.'),
   }),
   z.object({
     type: z.literal('run_refused'),
@@ -351,13 +462,18 @@ export const eventSchema = z.discriminatedUnion('type', [
 ])
 
 export type RunEvent = z.infer<typeof eventSchema>
+export type GroupSummary = z.infer<typeof groupSummary>
 export type Outcome = z.infer<typeof outcome>
+/** Why an agent may spend no more. */
+export type BudgetSpent = Omit<Extract<Outcome, { kind: 'budget' }>, 'kind'>
 export type Reason = z.infer<typeof reason>
+export type EndCause = NonNullable<z.infer<typeof cause>>
 export type Refusal = z.infer<typeof refusal>
 export type Leftover = z.infer<typeof leftover>
+export type AsideWork = z.infer<typeof asideWork>
 export type Spent = z.infer<typeof spent>
 export type Usage = z.infer<typeof usage>
-export type Changes = z.infer<typeof changes>
+export type GitChanges = z.infer<typeof changes>
 export type Worktree = z.infer<typeof worktree>
 export type Lacks = z.infer<typeof lacks>
 export type LeftInQueue = z.infer<typeof leftInQueue>

@@ -2,7 +2,8 @@ import { expect, test } from 'bun:test'
 import type { EventBody } from './event.ts'
 import type { Reason } from './schema.ts'
 import { NOTHING_SPENT } from './spent.ts'
-import { next, NO_EVENTS } from './state.ts'
+import { next } from './fold.ts'
+import { NO_EVENTS } from './state.ts'
 import { isComplete } from './step-state.ts'
 
 const STARTED: EventBody = {
@@ -292,7 +293,7 @@ test.each([
 
 test('the time between a run’s end and the processing of its queue does not count', () => {
   const over = { ok: true, exitCode: 0, leftovers: [] }
-  const before = next(fold([STARTED]), {
+  const before = next(fold([{ ...STARTED, steps: [] }]), {
     type: 'run_ended',
     ...over,
     at: '2026-01-01T00:00:00Z',

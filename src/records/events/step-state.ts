@@ -1,8 +1,9 @@
-import type { End, NotQueued, Outcome, Reason, Spent } from './schema.ts'
+import type { EndCause, End, NotQueued, Outcome, Reason, Spent } from './schema.ts'
 import { NOTHING_SPENT } from './spent.ts'
+import type { Location } from './tree.ts'
 
-/** The state of a step after the events so far. */
-export interface StepState {
+/** The state of one instance of a step after the events so far. */
+export interface StepState extends Location {
   readonly number: number
   readonly agent: string
   readonly name?: string | undefined
@@ -11,6 +12,8 @@ export interface StepState {
   readonly isRecovery?: boolean | undefined
   /** How many times it was started. */
   readonly rounds: number
+  /** How many of these were in earlier rounds of the groups around it. */
+  readonly earlierRounds?: number
   /** Whether it has started and not ended. */
   readonly isOpen: boolean
   /** Whether the setup phase of its prompt has been run, in any round. */
@@ -35,6 +38,7 @@ export interface StepState {
   /** Absent until the step has ended. */
   readonly reason?: Reason | undefined
   readonly detail?: string | undefined
+  readonly cause?: EndCause | undefined
   /** Whether it is a planner without a marker whose tasks are built nevertheless. */
   readonly isUnmarked?: boolean | undefined
   /** Whether it was skipped by a condition. */
@@ -54,6 +58,8 @@ export interface StepState {
   readonly fingerprint?: string | undefined
   /** What the next prompt says about a failed gate. */
   readonly feedback?: string | undefined
+  /** Whether the work of its branch has to be merged before it continues. */
+  readonly handsIn?: boolean | undefined
   /** How many times it has sent the run back to another step. */
   readonly jumps: number
   /** Ends that need handling: failed ends of a step, all ends of a recovery. */
@@ -84,8 +90,8 @@ export function isComplete(reason: Reason | undefined): boolean {
   return COMPLETE.includes(reason)
 }
 
-/** Whether a step needs no further work. */
-export function isSettled({ reason, isPassed }: StepState): boolean {
+/** Whether a step or group needs no further work. */
+export function isSettled({ reason, isPassed }: Pick<StepState, 'reason' | 'isPassed'>): boolean {
   return isPassed || isComplete(reason)
 }
 

@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import { writeFileAtomic } from '../../base/atomic-write.ts'
 import { parseJson } from '../../base/json.ts'
-import { isValidState } from '../events/valid-state.ts'
 import type { RunState } from '../events/state.ts'
 import { readTextIn } from './inside.ts'
 
@@ -12,7 +11,7 @@ export function checkpointPath(folder: string): string {
 const CHECKPOINT = 'checkpoint.json'
 
 /** Raised whenever `RunState` changes, so that checkpoints of older versions are ignored. */
-const FORMAT = 4
+const FORMAT = 5
 
 /** The state after the events up to an offset, so that they need not be read again. */
 export interface Checkpoint {
@@ -27,7 +26,7 @@ export interface Checkpoint {
 /** Only a cache: losing it costs nothing but time. */
 export function writeCheckpoint(folder: string, checkpoint: Checkpoint): void {
   try {
-    const text = JSON.stringify({ form: FORMAT, ...checkpoint })
+    const text = JSON.stringify({ form: FORMAT, sum: checksum(checkpoint), ...checkpoint })
     writeFileAtomic(checkpointPath(folder), text, { durable: false, mode: 0o600 })
   } catch {
     // Other writes report problems of the disk.
@@ -38,9 +37,13 @@ export function writeCheckpoint(folder: string, checkpoint: Checkpoint): void {
 export function readCheckpoint(folder: string): Checkpoint | undefined {
   try {
     const read = parseJson(readTextIn(folder, CHECKPOINT))
-    const { form, ...checkpoint } = read as Checkpoint & { form: unknown }
-    return form === FORMAT && isValidState(checkpoint.state) ? checkpoint : undefined
+    const { form, sum, ...checkpoint } = read as Checkpoint & { form: unknown; sum: unknown }
+    return form === FORMAT && sum === checksum(checkpoint) ? checkpoint : undefined
   } catch {
     return undefined
   }
+}
+
+function checksum(checkpoint: Checkpoint): string {
+  return new Bun.CryptoHasher('sha256').update(JSON.stringify(checkpoint)).digest('hex')
 }

@@ -1,6 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { lstatOf } from '../../base/files.ts'
+import { MOST_BYTES } from './event-lines.ts'
 
 /**
  * Opens a file of a record for reading. Refuses names and links that lead out of the record, and
@@ -20,6 +21,7 @@ const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 export function readTextIn(folder: string, name: string): string {
   const fd = openIn(folder, name)
   try {
+    if (fstatSync(fd).size > MOST_BYTES) throw new Error(`${name} is too large`)
     return readFileSync(fd, 'utf8')
   } finally {
     closeSync(fd)

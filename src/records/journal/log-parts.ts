@@ -35,7 +35,7 @@ export function tailPath(log: string, from: number): string {
   return `${log}.tail-${from}`
 }
 
-/** Appends the kept end of the output to the head. Can be repeated after a crash, even one in here. */
+/** Appends the kept end of the output to the head. Can be repeated after a crash, even one during this call. */
 export function joinTails(log: string): void {
   const tails = tailsOf(log)
   if (tails.length === 0) return
@@ -61,7 +61,7 @@ export function joinTails(log: string): void {
   for (const { path } of tails) rmSync(path, { force: true })
 }
 
-/** What is kept of a range of the output, also while it is written; undefined if nothing is. */
+/** What is kept of a range of the output, even while it is written; undefined if nothing is. */
 export function readLog(log: string, offset: number, length: number): Uint8Array | undefined {
   for (let tries = 3; ; tries--) {
     try {

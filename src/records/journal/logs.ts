@@ -105,10 +105,10 @@ export class Logs {
     const key = keyOf(chunk.scope)
     const open = this.#open.get(key)
     if (open !== undefined) return open
-    const { step, iteration, attempt, task } = chunk
+    const { scope, step, iteration, attempt, task } = chunk
     const path =
       task === undefined
-        ? iterationPath({ step, round, iteration, attempt })
+        ? iterationPath({ step, scope, round, iteration, attempt })
         : taskPath(task, attempt)
     const log = { ...this.#makeLog(path), span: undefined }
     this.#open.set(key, log)

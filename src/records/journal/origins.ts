@@ -17,7 +17,7 @@ import { withFileIn } from '../../base/places.ts'
 import { makePrivateFolder } from '../../base/private-folder.ts'
 import { repositoryTop } from '../../base/repository.ts'
 import { stateFolder } from '../../base/state-folder.ts'
-import { askGit } from '../../base/tracked.ts'
+import { askGitSync } from '../../base/tracked.ts'
 import { readTextIn } from './inside.ts'
 import { readPlan } from './read-run.ts'
 
@@ -141,7 +141,7 @@ function hashOf(plan: unknown): string {
 
 function listTracked(root: string, env: Environment): ReadonlySet<string> {
   if (repositoryTop(root) === undefined) return new Set()
-  const paths = askGit(root, ['ls-files', '-z', '--', '.'], env) ?? ''
+  const paths = askGitSync(root, ['ls-files', '-z', '--', '.'], env) ?? ''
   return new Set(paths.split('\0').map((path) => path.split('/', 1)[0]!))
 }
 

@@ -1,6 +1,8 @@
 /** An attempt of an iteration; round and attempt are 1 by default. */
 export interface IterationPlace {
   readonly step: number
+  /** Contains the copy of the step, if it has copies. */
+  readonly scope?: readonly string[] | undefined
   readonly round?: number | undefined
   readonly iteration: number
   readonly attempt?: number | undefined
@@ -21,10 +23,14 @@ function shortened(name: string): string {
 }
 
 /** The path of an iteration's log and receipt inside the record, without the extension. */
-export function iterationPath({ step, round = 1, iteration, attempt = 1 }: IterationPlace): string {
+export function iterationPath(place: IterationPlace): string {
+  const { step, scope = [], round = 1, iteration, attempt = 1 } = place
+  // For a copy inside a copy of a group, both numbers.
+  const copies = scope.filter((part) => /^c\d+$/.test(part)).map((part) => part.slice(1))
+  const copy = copies.length === 0 ? '' : `/copy-${copies.join('.')}`
   const again = round === 1 ? '' : `/round-${round}`
   const repeated = attempt === 1 ? '' : `.${attempt}`
-  return `steps/${step}${again}/iterations/${iteration}${repeated}`
+  return `steps/${step}${copy}${again}/iterations/${iteration}${repeated}`
 }
 
 /** The path of a prompt inside the record. */

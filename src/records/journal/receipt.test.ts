@@ -66,10 +66,11 @@ test('a receipt describes an attempt of an iteration', () => {
   const ended = stamp({ ...ENDED, usage, changes, ends, tasks: ['task-1'] })
   journal.append(ended)
   journal.close()
-  const receipt: unknown = readReceipt(folder, 1, 2)
+  const receipt: unknown = readReceipt(folder, { step: 1, iteration: 2 })
   expect(receipt).toEqual({
     schema: 1,
     run: 'r1',
+    scope: ['s1', 'i2'],
     step: 1,
     round: 1,
     iteration: 2,
@@ -109,7 +110,7 @@ test('a receipt is readable text, and private', () => {
 
 test('a prompt that was not kept is not referred to', () => {
   const { folder } = record([STARTED, ENDED])
-  const receipt = readReceipt(folder, 1, 2)
+  const receipt = readReceipt(folder, { step: 1, iteration: 2 })
   const prompt: unknown = receipt?.prompt
   expect(prompt).toEqual({ level: 'chain', file: 'p.md', hash: 'abc' })
   expect(receipt).not.toContainKeys(['log', 'model', 'changes'])
@@ -117,7 +118,7 @@ test('a prompt that was not kept is not referred to', () => {
 
 test('an iteration without a recorded start has a receipt too', () => {
   const { folder, events } = record([ENDED])
-  const receipt = readReceipt(folder, 1, 2)
+  const receipt = readReceipt(folder, { step: 1, iteration: 2 })
   expect(Date.parse(receipt!.startedAt)).toBe(Date.parse(events[0]!.at) - 5)
   expect(receipt).not.toContainKeys(['argv', 'prompt'])
 })
@@ -134,8 +135,8 @@ describe('each attempt and each round has a receipt of its own', () => {
   ] as const)('%j in %s', (more, name, args) => {
     const { folder } = record([...at({}), ...at(more)])
     const [step, iteration, attempt, round] = args
-    expect(readReceipt(folder, step, iteration, attempt, round)).toMatchObject(more)
-    expect(readReceipt(folder, step, iteration)).toMatchObject({ attempt: 1, round: 1 })
+    expect(readReceipt(folder, { step, iteration, attempt, round })).toMatchObject(more)
+    expect(readReceipt(folder, { step, iteration })).toMatchObject({ attempt: 1, round: 1 })
     expect(statSync(join(folder, name)).isFile()).toBe(true)
   })
 })
@@ -147,28 +148,43 @@ test('a command is in the receipt of its iteration', () => {
     STARTED,
     other,
     VERIFY,
-    { ...VERIFY, step: 2, command: 'of another step' },
+    { ...VERIFY, scope: ['s2'], step: 2, command: 'of another step' },
     { ...VERIFY, iteration: undefined, command: 'of the whole step' },
     ENDED,
     { ...VERIFY, command: 'too late' },
     { ...ENDED, scope: ['s2', 'i2'], step: 2 },
   ])
-  const commands = (step: number) => readReceipt(folder, step, 2)?.commands.map((c) => c.command)
+  const commands = (step: number) =>
+    readReceipt(folder, { step, iteration: 2 })?.commands.map((c) => c.command)
   expect([commands(1), commands(2)]).toEqual([['npm test'], ['of another step']])
+})
+
+test('a command is in the receipt of its copy of a step', () => {
+  const of = (body: EventBody, copy: number) =>
+    ({ ...body, scope: ['s1', `c${copy}`, 'i2'] }) as EventBody
+  const bodies = [STARTED, VERIFY, ENDED]
+  const { folder } = record(bodies.flatMap((body) => [of(body, 1), of(body, 2)]))
+  for (const copy of [1, 2]) {
+    const place = { scope: ['s1', `c${copy}`], step: 1, iteration: 2 }
+    expect(readReceipt(folder, place)?.commands).toHaveLength(1)
+  }
 })
 
 test('a receipt that cannot be written is rebuilt from the events', () => {
   const folder = makeProject()
   mkdirSync(join(folder, 'steps/1/iterations/2.json'), { recursive: true })
   record([STARTED, ENDED], folder)
-  expect(readReceipt(folder, 1, 2)).toMatchObject({ exitCode: 3, argv: ['/bin/agent', 'Do it'] })
+  expect(readReceipt(folder, { step: 1, iteration: 2 })).toMatchObject({
+    exitCode: 3,
+    argv: ['/bin/agent', 'Do it'],
+  })
 })
 
 test('the receipt of an attempt without a recorded end is replaced', () => {
   const folder = makeProject({ 'steps/1/iterations/2.json': '{ "torn' })
-  expect(readReceipt(folder, 1, 2)).toBeUndefined()
+  expect(readReceipt(folder, { step: 1, iteration: 2 })).toBeUndefined()
   record([STARTED, ENDED], folder)
-  expect(readReceipt(folder, 1, 2)).toMatchObject({ exitCode: 3 })
+  expect(readReceipt(folder, { step: 1, iteration: 2 })).toMatchObject({ exitCode: 3 })
 })
 
 test.each([[''], ['{ "torn']])(
@@ -176,15 +192,17 @@ test.each([[''], ['{ "torn']])(
   (torn) => {
     const folder = makeProject()
     record([STARTED, ENDED], folder)
-    const receipt = readReceipt(folder, 1, 2)
+    const receipt = readReceipt(folder, { step: 1, iteration: 2 })
     writeFiles(folder, { 'steps/1/iterations/2.json': torn })
-    expect(readReceipt(folder, 1, 2)).toEqual(JSON.parse(JSON.stringify(receipt)))
-    expect(readReceipt(folder, 1, 3)).toBeUndefined()
+    expect(readReceipt(folder, { step: 1, iteration: 2 })).toEqual(
+      JSON.parse(JSON.stringify(receipt)),
+    )
+    expect(readReceipt(folder, { step: 1, iteration: 3 })).toBeUndefined()
   },
 )
 
 test('a missing receipt is undefined', () => {
   const folder = makeProject()
   writeFiles(folder, { 'events.ndjson': '' })
-  expect(readReceipt(folder, 1, 1)).toBeUndefined()
+  expect(readReceipt(folder, { step: 1, iteration: 1 })).toBeUndefined()
 })

@@ -3,6 +3,7 @@ import { statOf } from '../../base/files.ts'
 import { parseJson } from '../../base/json.ts'
 import type { EventOf } from '../events/event.ts'
 import type { RunEvent } from '../events/schema.ts'
+import { keyOfScope } from '../events/tree.ts'
 import { readTextIn } from './inside.ts'
 import { iterationPath, keyOf, promptPath, type IterationPlace } from './paths.ts'
 import { eventsPath, readEvents } from './read-run.ts'
@@ -46,10 +47,11 @@ export class OpenIterations {
     return makeReceipt(folder, open, event, log)
   }
 
-  #noteCommand({ step, iteration, ...event }: EventOf<'command'>): void {
+  #noteCommand({ step, scope, iteration, ...event }: EventOf<'command'>): void {
     const { role, command, result, detail, ms, tail } = event
     for (const { started, commands } of this.#open.values()) {
       if (started.step !== step || started.iteration !== iteration) continue
+      if (keyOfScope(started.scope) !== keyOfScope(scope)) continue
       commands.push({ role, command, result, detail, ms, tail })
     }
   }
@@ -61,13 +63,14 @@ function makeReceipt(
   ended: EventOf<'iteration_ended'>,
   log: string | undefined,
 ) {
-  const { run, step, round = 1, iteration, attempt, outcome, again, ends, ms, at } = ended
+  const { run, scope, step, round = 1, iteration, attempt, outcome, again, ends, ms, at } = ended
   const { started, commands = [] } = open ?? {}
   const { prompt, promptHash: hash } = started ?? {}
   const path = hash === undefined ? undefined : keptPath(folder, hash)
   return {
     schema: 1 as const,
     run,
+    scope,
     step,
     round,
     iteration,
@@ -96,14 +99,7 @@ function keptPath(folder: string, hash: string): string | undefined {
 }
 
 /** The receipt of an attempt, rebuilt from the events if its file is lost. */
-export function readReceipt(
-  folder: string,
-  step: number,
-  iteration: number,
-  attempt = 1,
-  round = 1,
-): Receipt | undefined {
-  const place = { step, iteration, attempt, round }
+export function readReceipt(folder: string, place: IterationPlace): Receipt | undefined {
   try {
     return parseJson(readTextIn(folder, receiptPath(place))) as Receipt
   } catch {

@@ -1,6 +1,7 @@
 import { mkdirSync, realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { statOf } from '../../base/files.ts'
+import { waitForLock } from '../../base/linux/lock.ts'
 import { keepOutOfGit, makePrivateFolder } from '../../base/private-folder.ts'
 import type { FoundProject } from '../../base/project.ts'
 import { repositoryTop } from '../../base/repository.ts'
@@ -16,6 +17,8 @@ type Environment = Readonly<Record<string, string | undefined>>
 export interface RecordPlaces<Roots extends readonly string[] = readonly string[]> {
   readonly roots: Roots
   readonly origins: Origins
+  /** The run whose agent asks; the runs that it starts are not hidden from it. */
+  readonly insideRun?: string | undefined
 }
 
 /**
@@ -44,7 +47,7 @@ export function recordPlaces(
 ): RecordPlaces {
   const places = [recordRoot(folder, env), ...searched.map((each) => userRecordRoot(each, env))]
   const roots = [...new Set(places.filter((place) => place !== undefined))]
-  return { roots, origins: new Origins(env) }
+  return { roots, origins: new Origins(env), insideRun: env['FORKHESTRA_RUN_ID'] }
 }
 
 function userRecordRoot(cwd: string, env: Environment): string | undefined {
@@ -67,8 +70,17 @@ export function makeRecordFolder(root: string, run: string): string {
   return folder
 }
 
+/**
+ * Until the returned function is called, `clean` removes no record of this folder. Held while something is
+ * queued in a run that no process drives.
+ */
+export function lockRecords(root: string, patienceMs?: number): Promise<() => void> {
+  makeRecordRoot(root)
+  return waitForLock(join(root, '.gitignore'), patienceMs)
+}
+
 /** Creates the private folder for the records of a project. */
-export function makeRecordRoot(root: string): void {
+function makeRecordRoot(root: string): void {
   if (!root.endsWith(IN_PROJECT)) makePrivateFolder(dirname(root))
   makePrivateFolder(root)
   keepOutOfGit(root)

@@ -5,7 +5,8 @@ import { makeProject } from '../../../tests/support/project.ts'
 import { placesAt } from '../../../tests/support/records.ts'
 import { makeStamp } from '../events/event.ts'
 import type { RunEvent } from '../events/schema.ts'
-import { next, NO_EVENTS } from '../events/state.ts'
+import { next } from '../events/fold.ts'
+import { NO_EVENTS } from '../events/state.ts'
 import { Origins } from './origins.ts'
 import { readEvents, readOutput, readRunState } from './read-run.ts'
 import { holderOf, RunLock } from './run-lock.ts'
@@ -17,7 +18,8 @@ const EVENT = stamp({ type: 'warning', text: 'hello' })
 /** Records iterations of an agent that talks much, until it is killed. */
 const DRIVER = `
   import { makeStamp } from ${JSON.stringify(join(import.meta.dir, '../events/event.ts'))}
-  import { next, NO_EVENTS } from ${JSON.stringify(join(import.meta.dir, '../events/state.ts'))}
+  import { next } from ${JSON.stringify(join(import.meta.dir, '../events/fold.ts'))}
+  import { NO_EVENTS } from ${JSON.stringify(join(import.meta.dir, '../events/state.ts'))}
   import { RunLock } from ${JSON.stringify(join(import.meta.dir, 'run-lock.ts'))}
   import { readRunState } from ${JSON.stringify(join(import.meta.dir, 'read-run.ts'))}
   import { Origins } from ${JSON.stringify(join(import.meta.dir, 'origins.ts'))}

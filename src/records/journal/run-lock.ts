@@ -72,7 +72,7 @@ export class RunLock {
     writeFileAtomic(lockPath(path), this.#text, { durable: false, mode: 0o600 })
   }
 
-  /** Notes that the run is at work; after a power failure this tells how long it was. */
+  /** Records that the run is active, so that its running time is known after a power failure. */
   beat(now: number): void {
     if (this.#giveBack !== undefined) utimesSync(lockPath(this.#kept.path), now / 1000, now / 1000)
   }
@@ -123,7 +123,7 @@ function namedHolder(folder: string): FoundHolder | undefined {
 }
 
 /** A folder that cannot be opened does not count as held. */
-function isHeld(folder: string): boolean {
+export function isHeld(folder: string): boolean {
   try {
     return isFolderHeld(folder)
   } catch {
@@ -184,9 +184,13 @@ function lockPath(folder: string): string {
   return join(folder, LOCK)
 }
 
-/** An empty text if the path is not a regular file. */
+/** Much longer than what a lock says. */
+const MOST_LENGTH = 4096
+
+/** An empty text if it cannot be one of ours. */
 function readLock(folder: string): string | undefined {
-  if (lstatOf(lockPath(folder))?.isFile() === false) return ''
+  const found = lstatOf(lockPath(folder))
+  if (found !== undefined && (!found.isFile() || found.size > MOST_LENGTH)) return ''
   try {
     return readTextIn(folder, LOCK)
   } catch (error) {

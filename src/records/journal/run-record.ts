@@ -108,7 +108,7 @@ export class RunRecord {
     if (this.#journal?.isWhole === true) this.#journal.checkpoint(state)
   }
 
-  /** Called regularly, also while nothing but output arrives. */
+  /** Called regularly, even while only output arrives. */
   flush(): void {
     this.#restoreLock()
     if (this.#behind === undefined) this.#guard(() => this.#journal?.flush())

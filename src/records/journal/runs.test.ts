@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import { makeProject, writeFiles } from '../../../tests/support/project.ts'
 import { placesAt } from '../../../tests/support/records.ts'
 import { UserError } from '../../base/errors.ts'
+import { holdFolder } from '../../base/linux/lock.ts'
 import { makeStamp, type EventBody } from '../events/event.ts'
+import { lockRecords } from './record-folder.ts'
 import { RunLock } from './run-lock.ts'
 import { RunRecord } from './run-record.ts'
 import {
@@ -33,6 +35,15 @@ const ended = (ok: boolean): EventBody => ({
   exitCode: ok ? 0 : 1,
   leftovers: [],
 })
+const STEP_ENDED: EventBody = {
+  type: 'step_ended',
+  scope: ['s1'],
+  step: 1,
+  agent: 'a',
+  reason: 'single_run',
+  iterations: 1,
+  failures: 0,
+}
 const STOPPED: EventBody = {
   type: 'run_ended',
   ok: false,
@@ -73,7 +84,7 @@ test('a run that was killed before its first event is not reported as unreadable
 
 test('runs are listed with their status, newest first', () => {
   const root = makeProject()
-  record(root, '1-complete', [ended(true)])
+  record(root, '1-complete', [STEP_ENDED, ended(true)])
   record(root, '2-failed', [ended(false)])
   record(root, '3-stopped', [STOPPED])
   record(root, '4-dead', [])
@@ -156,6 +167,7 @@ describe('a run is found', () => {
     ['bbbb', "Several runs match 'bbbb'.", `${IDS[2]}, ${IDS[1]}`],
     ['20260101', "Several runs match '20260101'.", `${IDS[1]}, ${IDS[0]}`],
     ['nope', "No run matches 'nope'.", `${IDS[2]}, ${IDS[1]}, ${IDS[0]}`],
+    ['latest', "No run matches 'latest'.", `${IDS[2]}, ${IDS[1]}, ${IDS[0]}`],
     ['', "No run matches ''.", `${IDS[2]}, ${IDS[1]}, ${IDS[0]}`],
     ['..', "No run matches '..'.", `${IDS[2]}, ${IDS[1]}, ${IDS[0]}`],
   ])('not by %p', (word, message, ids) => {
@@ -166,7 +178,8 @@ describe('a run is found', () => {
       error = thrown
     }
     expect(error).toBeInstanceOf(UserError)
-    expect(error).toMatchObject({ message, hint: `Runs, newest first: ${ids}` })
+    const advice = word === 'latest' ? 'Leave it out for the newest run.\n' : ''
+    expect(error).toMatchObject({ message, hint: `${advice}Runs, newest first: ${ids}` })
   })
 
   test('as the newest readable one, and an unreadable one is reported', () => {
@@ -195,14 +208,26 @@ describe('old runs are removed', () => {
     expect(await prune(root, 0)).toEqual(['r5', 'r3'])
   })
 
-  test('unless something is queued in one while it is being removed', async () => {
+  test('unless something is queued in one before it can be locked', async () => {
     const root = makeProject()
     record(root, 'r1', [ended(true)])
-    const whyWanted = (folder: string, run?: string) =>
-      run === 'r1' && folder !== join(root, 'r1') ? 'a task is queued in it' : undefined
-    const { removed } = await pruneRuns(placesAt(root), [join(root, 'r1')], whyWanted)
-    expect(removed).toEqual([])
+    let why: string | undefined
+    const unlock = await lockRecords(root)
+    const pruning = pruneRuns(placesAt(root), [join(root, 'r1')], () => why)
+    why = 'a task is queued in it'
+    unlock()
+    expect(await pruning).toEqual({ removed: [], failed: [] })
     expect(readdirSync(root).toSorted()).toEqual(['.gitignore', 'r1'])
+  })
+
+  test('by one process only, and the others do not report a failure', async () => {
+    const root = makeProject()
+    const ids = ['r1', 'r2', 'r3', 'r4']
+    for (const id of ids) record(root, id, [ended(true)])
+    const folders = ids.map((id) => join(root, id))
+    const all = await Promise.all([1, 2, 3].map(() => pruneRuns(placesAt(root), folders)))
+    expect(all.flatMap(({ removed }) => removed).toSorted()).toEqual(ids)
+    expect(all.flatMap(({ failed }) => failed)).toEqual([])
   })
 
   test('but no other files', async () => {
@@ -216,6 +241,14 @@ describe('old runs are removed', () => {
     const root = makeProject({ '.removed-r0/steps/x': '' })
     expect(await prune(root, 10)).toEqual([])
     expect(readdirSync(root)).toEqual([])
+  })
+
+  test('but not one that a live process is removing', async () => {
+    const root = makeProject({ '.removed-r0/steps/x': '' })
+    const giveBack = holdFolder(join(root, '.removed-r0'))
+    await prune(root, 10)
+    expect(readdirSync(root)).toEqual(['.removed-r0'])
+    giveBack?.()
   })
 
   test('by every new run, so that the newest 50 are left', async () => {

@@ -4,10 +4,12 @@ import { errorCode, errorText, UserError } from '../../base/errors.ts'
 import { lstatOf } from '../../base/files.ts'
 import { holdFolder } from '../../base/linux/lock.ts'
 import { addWork, type RunState } from '../events/state.ts'
+import { isWaiting } from '../events/waits.ts'
+import { Control } from './control.ts'
 import type { Foreign } from './origins.ts'
 import { eventsPath, PLAN, readRunState } from './read-run.ts'
-import type { RecordPlaces } from './record-folder.ts'
-import { holderOf, isDriven, lastBeatOf, type Holder } from './run-lock.ts'
+import { lockRecords, type RecordPlaces } from './record-folder.ts'
+import { holderOf, isDriven, isHeld, lastBeatOf, type Holder } from './run-lock.ts'
 
 /** A run, as read from its record. */
 export interface RunBrief {
@@ -19,6 +21,8 @@ export interface RunBrief {
   readonly lostMs?: number
   /** Descriptions of missing events. */
   readonly damage: readonly string[]
+  /** Whether it is active and was asked to stop. */
+  readonly isStopping?: boolean
   /** The process that drives it now. */
   readonly holder?: Holder
   /** Why it does not count as made here; such a run can only be viewed. */
@@ -64,7 +68,7 @@ export function readRuns(
 
 /**
  * The run with that id, or with the only id that begins or ends with `word`. Without `word`, the newest
- * run made here, or else the newest of all.
+ * run made here that no other run started, or else the newest of all.
  */
 export function findRun(places: RecordPlaces, word: string | undefined): RunBrief {
   const records = recordsIn(places.roots)
@@ -82,33 +86,53 @@ function refuseUnreadable(folder: string): never {
   throw new UserError(`The record of run ${basename(folder)} cannot be read.`, `See ${folder}.`)
 }
 
-/** The newest run that was made here and is readable. */
+/** The newest readable run that was made here and not started by another. */
 export function newestOwnRun(places: RecordPlaces): RunBrief | undefined {
   const own = recordsIn(places.roots).filter((folder) => places.origins.isSigned(folder))
-  return firstReadable(own, places)
+  return firstReadable(own, places, (run) => !isNestedRun(run, places))
+}
+
+/** The highest id of the runs made here, readable or not. */
+export function newestOwnId({ roots, origins }: RecordPlaces): string | undefined {
+  const newest = recordsIn(roots).find((folder) => origins.isSigned(folder))
+  return newest === undefined ? undefined : basename(newest)
+}
+
+/** Whether an agent of another recorded run started it; the outer run decides how the work ended. */
+export function isNestedRun(
+  { state: { outerRun } }: Pick<RunBrief, 'state'>,
+  { roots, insideRun }: RecordPlaces,
+): boolean {
+  if (outerRun === undefined || outerRun === insideRun || !NAME.test(outerRun)) return false
+  return roots.some((root) => lstatOf(eventsPath(join(root, outerRun))) !== undefined)
 }
 
 /** Ids of unreadable records made here that are newer than that run. A run that was killed before its first event has nothing to read. */
-export function unreadableNewerThan(places: RecordPlaces, id = ''): string[] {
+export function unreadableNewerThan(
+  places: RecordPlaces,
+  id = '',
+  isWanted: (folder: string) => boolean = () => true,
+): string[] {
   const isBegun = (folder: string) =>
     lstatOf(eventsPath(folder))?.size !== 0 || lstatOf(join(folder, PLAN)) !== undefined
   return recordsIn(places.roots)
     .filter((folder) => basename(folder) > id && places.origins.isSigned(folder))
-    .filter(isBegun)
+    .filter((folder) => isBegun(folder) && isWanted(folder))
     .filter((folder) => readBrief(folder, places) === undefined)
     .map((folder) => basename(folder))
 }
 
-function firstReadable(folders: readonly string[], places: RecordPlaces): RunBrief | undefined {
+function firstReadable(
+  folders: readonly string[],
+  places: RecordPlaces,
+  isWanted: (run: RunBrief) => boolean = () => true,
+): RunBrief | undefined {
   const runs = folders.values().map((folder) => readBrief(folder, places))
-  return runs.find((run) => run !== undefined)
+  return runs.find((run) => run !== undefined && isWanted(run))
 }
 
-/** Why a record must be kept; undefined if it may be removed. `run` is its id if the folder was renamed already. */
-export type WhyWanted = (
-  folder: string,
-  run?: string,
-) => string | undefined | Promise<string | undefined>
+/** Why a record must be kept; undefined if it may be removed. */
+export type WhyWanted = (folder: string) => string | undefined | Promise<string | undefined>
 
 /** The records after the newest `keep` ones; foreign ones count as older than all own ones. */
 export function oldRecords(
@@ -137,10 +161,12 @@ export async function pruneRuns(
 ): Promise<Pruned> {
   const removed: string[] = []
   const failed: Pruned['failed'][number][] = []
-  const attempt = async (id: string, work: () => void | Promise<void>) => {
+  const attempt = async (id: string, folder: string, work: () => void | Promise<void>) => {
     try {
       await work()
     } catch (error) {
+      // Another process has removed it.
+      if (errorCode(error) === 'ENOENT' && lstatOf(folder) === undefined) return
       failed.push({ id, why: errorText(error) })
     }
   }
@@ -148,14 +174,16 @@ export async function pruneRuns(
   for (const root of places.roots) {
     for (const name of namesIn(root).filter((each) => each.startsWith(REMOVED))) {
       const folder = join(root, name)
-      await attempt(name.slice(REMOVED.length), () => {
+      await attempt(name.slice(REMOVED.length), folder, () => {
+        // A live process is still removing it.
+        if (isHeld(folder)) return
         if (places.origins.checkStrictly(folder) !== 'tracked') removeFolder(folder)
       })
     }
   }
   for (const folder of old) {
     const id = basename(folder)
-    await attempt(id, async () => {
+    await attempt(id, folder, async () => {
       // Never remove files of the repository.
       if (places.origins.checkStrictly(folder) === 'tracked') return
       if (await remove(folder, whyWanted)) removed.push(id)
@@ -209,6 +237,7 @@ function readBrief(folder: string, { origins }: RecordPlaces): RunBrief | undefi
     // A run that has just started may have no event yet.
     if (state.startedAt === undefined && holder === undefined) return undefined
     const status = statusOf(state, found?.life)
+    const isStopping = holder !== undefined && new Control(folder).isStopRequested
     const foreign = origins.check(folder)
     return {
       id,
@@ -218,6 +247,7 @@ function readBrief(folder: string, { origins }: RecordPlaces): RunBrief | undefi
       damage,
       ...(lostMs === 0 ? {} : { lostMs }),
       ...(holder === undefined ? {} : { holder }),
+      ...(isStopping ? { isStopping } : {}),
       ...(foreign === undefined ? {} : { foreign }),
     }
   } catch {
@@ -232,16 +262,17 @@ function lostTime({ clock, skippedMs = 0, ended }: RunState, lastBeat = 0): numb
 
 /** `life` is that of the lock's holder; a run that ended cleanly has none. */
 function statusOf(
-  { ended, waiting, hasCrew }: RunState,
+  state: RunState,
   life: 'alive' | 'dead' | 'unknown' | undefined,
 ): RunBrief['status'] {
+  const { ended, hasCrew } = state
   const isQueueOpen = hasCrew === true && life !== undefined
   if (ended !== undefined && !isQueueOpen) {
     if (ended.stopped !== undefined) return 'stopped'
     return ended.ok ? 'complete' : 'failed'
   }
   if (life === undefined || life === 'dead') return 'dead'
-  return waiting === undefined ? 'running' : 'waiting'
+  return isWaiting(state) ? 'waiting' : 'running'
 }
 
 function chooseRecord(folders: readonly string[], word: string): string {
@@ -254,7 +285,11 @@ function chooseRecord(folders: readonly string[], word: string): string {
   if (found.length === 1) return found[0]!
   if (found.length > 1) throw new UserError(`Several runs match '${word}'.`, nameSome(found))
   const hint = folders.length === 0 ? 'There are no runs yet.' : nameSome(folders)
-  throw new UserError(`No run matches '${word}'.`, hint)
+  const isNewest = /^(?:last|latest|newest)$/i.test(word)
+  throw new UserError(
+    `No run matches '${word}'.`,
+    isNewest ? `Leave it out for the newest run.\n${hint}` : hint,
+  )
 }
 
 function nameSome(folders: readonly string[]): string {
@@ -263,26 +298,33 @@ function nameSome(folders: readonly string[]): string {
   return `Runs, newest first: ${ids.slice(0, NAMED).join(', ')}${more}`
 }
 
-/** Renames the folder first, so that no reader sees half a record; false if it is driven or wanted. */
+/** How long to wait for a process that is queueing something. */
+const PATIENCE_MS = 2000
+
+/** Renames the folder first, so that no reader sees half a record; false if it is driven, wanted or gone. */
 async function remove(folder: string, whyWanted?: WhyWanted): Promise<boolean> {
-  if ((await whyWanted?.(folder)) !== undefined) return false
-  if (isDriven(folder)) return false
-  // The folder's lock keeps others from driving it. No lock file is written into a foreign record.
-  const giveBack = holdFolder(folder)
-  if (giveBack === undefined) return false
+  const removed = join(dirname(folder), `${REMOVED}${basename(folder)}`)
+  const unlock = await lockRecords(dirname(folder), PATIENCE_MS)
+  let giveBack: (() => void) | undefined
   try {
-    const removed = join(dirname(folder), `${REMOVED}${basename(folder)}`)
+    if (lstatOf(folder) === undefined) return false
+    if ((await whyWanted?.(folder)) !== undefined || isDriven(folder)) return false
+    // The folder's lock keeps others from driving it. No lock file is written into a foreign record.
+    giveBack = holdFolder(folder)
+    if (giveBack === undefined) return false
     renameSync(folder, removed)
-    // Tasks may have been queued since the first look; later ones do not find the store any more.
-    if ((await whyWanted?.(removed, basename(folder))) === undefined) {
-      removeFolder(removed)
-      return true
-    }
-    renameSync(removed, folder)
-    return false
+  } catch (error) {
+    giveBack?.()
+    throw error
+  } finally {
+    unlock()
+  }
+  try {
+    removeFolder(removed)
   } finally {
     giveBack()
   }
+  return true
 }
 
 function removeFolder(path: string): void {

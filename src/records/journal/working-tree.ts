@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { errorCode } from '../../base/errors.ts'
-import { lstatOf, statOf } from '../../base/files.ts'
+import { listNames, lstatOf, statOf } from '../../base/files.ts'
 import { parseJson } from '../../base/json.ts'
 import { holdLock, withLock } from '../../base/linux/lock.ts'
 import { makePrivateFolder } from '../../base/private-folder.ts'
@@ -49,6 +49,25 @@ export function enterWorkingTree(
   return NOT_OCCUPIED
 }
 
+/** The active runs in the working tree with this git folder. */
+export function runsAtWork(git: string): string[] {
+  const folder = join(git, AT_WORK)
+  const names = listNames(folder).filter((name) => !name.startsWith('.'))
+  if (names.length === 0) return []
+  // A run that enters at this moment must find its file free.
+  return withLock(join(folder, '.lock'), () =>
+    names.filter((name) => {
+      const path = join(folder, name)
+      if (lstatOf(path)?.isFile() !== true) return false
+      const giveBack = holdLock(path)
+      giveBack?.()
+      return giveBack === undefined
+    }),
+  )
+}
+
+const AT_WORK = 'forkhestra/at-work'
+
 /** In the git folder, which belongs to the whole tree; else with the records of the project. */
 function foldersFor(cwd: string, env: Readonly<Record<string, string | undefined>>): string[] {
   const top = repositoryTop(cwd)
@@ -57,7 +76,7 @@ function foldersFor(cwd: string, env: Readonly<Record<string, string | undefined
   const isGit = git !== undefined && statOf(join(git, 'HEAD')) !== undefined
   const records = recordRoot(cwd, env)
   return [
-    ...(isGit ? [join(git, 'forkhestra/at-work')] : []),
+    ...(isGit ? [join(git, AT_WORK)] : []),
     ...(records === undefined ? [] : [join(records, '.at-work')]),
   ]
 }
@@ -69,7 +88,7 @@ function occupy(
 ): Occupation | readonly Occupant[] {
   const path = join(folder, own.run)
   const giveBack = holdLock(path)
-  // Without locks, all runs would seem to be active for ever.
+  // Without locks, all runs would seem to be active forever.
   if (giveBack === undefined) return NOT_OCCUPIED
   const leave = () => {
     try {

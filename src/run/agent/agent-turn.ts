@@ -9,6 +9,7 @@ import type { Budget } from '../../chain/plan/policy.ts'
 import { makeReader } from '../../chain/prompts/read-files.ts'
 import type { Acting } from '../../queue/task.ts'
 import type { QueueProvider } from '../../queue/tools/provider.ts'
+import { agentNameOf } from '../agent-names.ts'
 import type { Context } from '../context.ts'
 import { warnerFor, type Place } from '../place.ts'
 import { SpawnError } from '../process/child.ts'
@@ -17,9 +18,10 @@ import { followAgent, type TurnResult } from './follow-agent.ts'
 
 /** The run of a step, with its queues as far as the agent of the step needs them. */
 interface StepRun extends Context {
+  readonly branch?: { readonly feedback: string | undefined }
   readonly queues: {
     beginTurn(step: StepNode, phases: ReturnType<typeof makeLaunch>['phases']): Promise<void>
-    provider(): QueueProvider | undefined
+    provider(step: StepNode): QueueProvider | undefined
   }
 }
 
@@ -28,9 +30,13 @@ export async function takeTurn(step: StepNode, place: Place, run: StepRun): Prom
   const { plan, ports, queues, spending } = run
   try {
     const state = ports.state()
-    const { lastOutcome, feedback = failureToFix(step, plan, state) } = stepAt(state, step.number)
+    const unmerged = run.branch?.feedback
+    const { lastOutcome, feedback = unmerged ?? failureToFix(step, plan, state) } = stepAt(
+      state,
+      step,
+    )
     // If the last attempt spent its share without queueing tasks, this one may use the rest.
-    const isReserved = lastOutcome?.kind !== 'budget' || ports.queue?.isThere() === true
+    const isReserved = lastOutcome?.kind !== 'budget' || ports.queue?.hasStore() === true
     const prepared = prepareTurn(step, place, run, {
       feedback,
       reserve: (mayQueue) => spending.reserve(step, place, { mayQueue: mayQueue && isReserved }),
@@ -39,7 +45,7 @@ export async function takeTurn(step: StepNode, place: Place, run: StepRun): Prom
     await queues.beginTurn(step, phases)
     const source = prompt === undefined ? {} : { prompt: prompt.source, promptHash: promptHash() }
     const env = stepEnvironment(step, place.iteration, run)
-    const turn = { place, env, left, stop: ports.stop, queue: queues.provider() }
+    const turn = { place, env, left, stop: ports.stop, queue: queues.provider(step) }
     return await followAgent(launch, step, turn, run, (started) =>
       ports.emit({ type: 'iteration_started', ...place, ...started, ...source }),
     )
@@ -49,7 +55,7 @@ export async function takeTurn(step: StepNode, place: Place, run: StepRun): Prom
     const hint = error instanceof UserError ? error.hint : undefined
     const advice = hint === undefined ? {} : { hint }
     const outcome: Outcome = { kind: 'spawn_failed', error: error.message, ...advice }
-    return { outcome, unmarked: outcome, outputBytes: 0, lastWords: { text: '' } }
+    return { outcome, unmarked: outcome, outputBytes: 0, finalMessage: { text: '' } }
   }
 }
 
@@ -72,10 +78,10 @@ export function prepareTurn(
 ) {
   let left: Budget = {}
   const iteration = acting === undefined ? place.iteration : 1
-  const values = builtInVariables(plan.run, step, iteration)
+  const values = builtInVariables(plan, step, iteration)
   const made = makeLaunch(step, values, readPrompt, {
     ...options,
-    queue: queueServer(plan.run, ports, acting),
+    queue: queueServer(plan.run, ports, acting ?? agentNameOf(plan, step)),
     readFile: readerFor(step, warnerFor(place, ports)),
     promise: (mayQueue) => {
       left = reserve(mayQueue)
@@ -112,12 +118,12 @@ function failureToFix({ number }: StepNode, { root }: Plan, state: RunState): st
     ({ policy: { onFail } }) => onFail.kind === 'run' && onFail.step === number,
   )
   if (failed === undefined) return undefined
-  const { reason, detail, iterations, feedback } = stepAt(state, failed.number)
+  const { reason, detail, iterations, feedback } = stepAt(state, failed)
   // An agent may have printed NUL bytes, which no argument can contain.
-  const words = detail === undefined ? '' : `, ${printable(detail)}`
+  const suffix = detail === undefined ? '' : `, ${printable(detail)}`
   return [
     `[forkhestra] Step ${failed.number} (${failed.name ?? failed.agent.name}) failed after`,
-    `${counted(iterations, 'iteration')}: ${reason}${words}.`,
+    `${counted(iterations, 'iteration')}: ${reason}${suffix}.`,
     ...(feedback === undefined ? [] : [feedback]),
   ].join(' ')
 }

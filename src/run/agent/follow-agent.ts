@@ -7,10 +7,10 @@ import type { QueueProvider } from '../../queue/tools/provider.ts'
 import type { Context } from '../context.ts'
 import type { Place } from '../place.ts'
 import { whyNotDone } from '../policy/task-check.ts'
-import { FilesError } from '../process/child.ts'
-import { endWithTree } from '../process/family.ts'
-import { startProcess } from '../process/process.ts'
-import type { Words } from './last-words.ts'
+import { FilesError, type Exit } from '../process/child.ts'
+import { endWithTree } from '../process/run-processes.ts'
+import { startProcess, type Cut } from '../process/process.ts'
+import type { FinalText } from './final-message.ts'
 import { Listener } from './listener.ts'
 import { followLoop } from './loop.ts'
 import { beginNative } from './native-turn.ts'
@@ -26,11 +26,11 @@ export interface TurnResult {
   readonly exitCode?: number | undefined
   readonly refusal?: Refusal | undefined
   readonly usage?: Usage | undefined
-  readonly lastWords: Words
+  readonly finalMessage: FinalText
 }
 
 /** What is specific to one turn. */
-interface Turn {
+interface AgentTurn {
   readonly place: Place
   readonly env: Record<string, string>
   /** What it may spend. */
@@ -50,7 +50,7 @@ type OnStart = (started: { readonly pid?: number; readonly argv: string[] }) => 
 export async function followAgent(
   launch: Launch,
   step: StepNode,
-  turn: Turn,
+  turn: AgentTurn,
   context: Context,
   onStart: OnStart,
 ): Promise<TurnResult> {
@@ -79,25 +79,26 @@ export async function followAgent(
 async function follow(
   launch: Launch,
   step: StepNode,
-  turn: Turn,
+  turn: AgentTurn,
   context: Context,
   onStart: OnStart,
 ): Promise<TurnResult> {
   const { place, stop, cancel } = turn
-  const { ports, family, spending } = context
+  const { ports, processes, spending } = context
   const { timeoutMs, idleMs, grace } = step.policy
   const { force } = ports
   const verdict = new Verdict()
   const allowance = spending.open(place)
   const listener = new Listener(launch, place, verdict, ports, (usage) => allowance.update(usage))
   const enough = Promise.race([
-    markerToBelieve(verdict.marker, step, place, context),
+    acceptedMarker(verdict.marker, step, place, context),
     verdict.blocked,
   ])
   const limits = { timeoutMs, idleMs, budget: allowance.spent }
   const watch = { grace, limits, stop, force, enough }
   const argv = [...launch.argv]
-  const run = async () => {
+  let exit: Exit | Cut | undefined
+  try {
     if (launch.kind === 'loop') {
       onStart({ argv })
       const { begin = beginNative, left, env } = turn
@@ -105,22 +106,22 @@ async function follow(
       const tokens = () => allowance.tokensLeft()
       const limited = { ...(costUsd === undefined ? {} : { costUsd }), tokens }
       const queue = launch.turn.queue === undefined ? undefined : turn.queue
-      const native = { step, place, env, left: limited, queue, ports, family }
-      const take = listener.hearFact.bind(listener)
-      return followLoop((delivery) => begin(launch, native, delivery), { ...watch, take })
+      const native = { step, place, env, left: limited, queue, ports, processes }
+      const take = listener.takeFact.bind(listener)
+      exit = await followLoop((delivery) => begin(launch, native, delivery), { ...watch, take })
+    } else {
+      const env = { ...turn.env, ...launch.env }
+      const take = listener.takeOutput.bind(listener)
+      const { pid, finished } = startProcess(launch, { ...watch, take, cwd: step.cwd, env })
+      onStart({ pid, argv })
+      const over = cancel === undefined ? finished : endWithTree(pid, finished, cancel, force)
+      exit = await processes.whileAlive(over)
     }
-    const env = { ...turn.env, ...launch.env }
-    const take = listener.hear.bind(listener)
-    const { pid, finished } = startProcess(launch, { ...watch, take, cwd: step.cwd, env })
-    onStart({ pid, argv })
-    const over = cancel === undefined ? finished : endWithTree(pid, finished, cancel, force)
-    return family.whileAlive(over)
-  }
-  const exit = await run().finally(() => {
+  } finally {
     listener.close()
     allowance.close()
-  })
-  listener.end()
+  }
+  const finalMessage = listener.end()
   return {
     outcome: verdict.outcome(exit),
     unmarked: verdict.unmarked(exit),
@@ -128,18 +129,18 @@ async function follow(
     exitCode: exit?.kind === 'exited' ? exit.code : undefined,
     outputBytes: listener.outputBytes,
     usage: verdict.usage,
-    lastWords: listener.lastWords,
+    finalMessage,
   }
 }
 
 /** Settles at a marker, unless the marker will be refused: then the agent keeps working. */
-async function markerToBelieve(
+async function acceptedMarker(
   marker: Promise<void>,
   step: StepNode,
   { iteration }: Place,
   context: Context,
 ): Promise<void> {
   await marker
-  const lack = await whyNotDone(step, iteration, context)
-  if (lack !== undefined) await new Promise(() => undefined)
+  const problem = await whyNotDone(step, iteration, context)
+  if (problem !== undefined) await new Promise(() => undefined)
 }

@@ -1,7 +1,7 @@
 import { afterAwake } from '../../base/awake.ts'
 import type { Decoder, Fact, Launch } from '../../engines/engine.ts'
 import type { Usage } from '../../records/events/schema.ts'
-import { LastWords, type Words } from './last-words.ts'
+import { FinalMessage, type FinalText } from './final-message.ts'
 import { warnerFor, type Place } from '../place.ts'
 import type { Ports } from '../ports.ts'
 import type { Verdict } from './verdict.ts'
@@ -18,7 +18,7 @@ export class Listener {
   readonly #ports: Ports
   readonly #onUsage: (usage: Usage | undefined) => void
   readonly #isStructured: boolean
-  readonly #lastWords: LastWords
+  readonly #finalMessage: FinalMessage
   readonly #decoders: { readonly out?: Decoder | undefined; readonly err?: Decoder | undefined }
   #isOver = false
   #endSilence: (() => void) | undefined
@@ -36,27 +36,23 @@ export class Listener {
     this.#ports = ports
     this.#onUsage = onUsage
     this.#isStructured = launch.isStructured === true
-    this.#lastWords = new LastWords(this.#isStructured)
+    this.#finalMessage = new FinalMessage(this.#isStructured, ports)
     this.#decoders =
       launch.kind === 'loop' ? {} : { out: launch.decode('out'), err: launch.decode('err') }
   }
 
-  get lastWords(): Words {
-    return this.#lastWords.words
-  }
-
-  hear(stream: Stream, bytes: Uint8Array): void | Promise<void> {
+  takeOutput(stream: Stream, bytes: Uint8Array): void | Promise<void> {
     // After a stop, a stream may still deliver a chunk.
     if (this.#isOver) return undefined
     this.outputBytes += bytes.length
     this.#take(this.#decoders[stream]?.push(bytes) ?? [])
-    if (stream === 'out') this.#hearOut(bytes)
+    if (stream === 'out') this.#takeStdout(bytes)
     const inEvents = this.#isStructured && stream === 'out' ? { isInEvents: true } : {}
     return this.#ports.output({ ...this.#place, stream, bytes, ...inEvents })
   }
 
   /** The same for a native agent, whose output is its facts. */
-  hearFact(fact: Fact): void | Promise<void> {
+  takeFact(fact: Fact): void | Promise<void> {
     if (this.#isOver) return undefined
     this.#take([fact])
     // The message repeats it.
@@ -71,13 +67,14 @@ export class Listener {
     this.#endSilence?.()
   }
 
-  /** Decodes the rest of unfinished lines. */
-  end(): void {
+  /** Decodes the rest of unfinished lines, and returns the final message. */
+  end(): FinalText {
     for (const decoder of [this.#decoders.out, this.#decoders.err]) this.#take(decoder?.end() ?? [])
+    return this.#finalMessage.end()
   }
 
-  #hearOut(bytes: Uint8Array): void {
-    if (this.#place.task !== undefined) this.#lastWords.hear(bytes)
+  #takeStdout(bytes: Uint8Array): void {
+    if (this.#place.task !== undefined) this.#finalMessage.addOutput(bytes)
     this.#endSilence?.()
     const takeMarker = () => this.#verdict.take([{ type: 'marker' }])
     const isDone = this.#decoders.out?.isDoneIfSilent === true
@@ -87,7 +84,7 @@ export class Listener {
   #take(facts: readonly Fact[]): void {
     this.#verdict.take(facts)
     for (const fact of facts) {
-      this.#lastWords.take(fact)
+      this.#finalMessage.take(fact)
       this.#report(fact)
     }
     if (facts.length > 0) this.#onUsage(this.#verdict.usage)

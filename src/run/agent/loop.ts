@@ -2,7 +2,7 @@ import { firstCause } from '../../base/first-cause.ts'
 import type { Fact } from '../../engines/engine.ts'
 import type { Exit } from '../process/child.ts'
 import { cutBy, type Cut, type Supervision } from '../process/process.ts'
-import { Silence } from '../process/silence.ts'
+import { IdleTimer } from '../process/idle-timer.ts'
 
 /** What supervising a native agent, which has no process, needs. */
 interface LoopSupervision extends Omit<Supervision, 'cwd' | 'env' | 'take'> {
@@ -14,9 +14,9 @@ interface LoopSupervision extends Omit<Supervision, 'cwd' | 'env' | 'take'> {
 export interface LoopDelivery {
   /** Aborts when it must end at once. */
   readonly end: AbortSignal
-  /** Aborts, with a text as its reason, when its budget is spent: one last answer is allowed. */
+  /** Aborts, with a `BudgetSpent` as its reason: one last answer is allowed. */
   readonly spent: AbortSignal
-  /** Resets the silence limit. */
+  /** Resets the idle timeout. */
   readonly alive: () => void
 }
 
@@ -26,21 +26,21 @@ export async function followLoop(
   supervision: LoopSupervision,
 ): Promise<Exit | Cut | undefined> {
   const { limits, grace, force } = supervision
-  const silence = new Silence(limits.idleMs)
+  const idleTimer = new IdleTimer(limits.idleMs)
   const [end, spent] = [new AbortController(), new AbortController()]
-  const alive = () => void silence.breakFor(() => undefined)
+  const alive = () => void idleTimer.resetFor(() => undefined)
   const facts = begin({ end: end.signal, spent: spent.signal, alive })
-  const told = pump(facts, (fact) => silence.breakFor(() => supervision.take(fact)))
+  const exited = pump(facts, (fact) => idleTimer.resetFor(() => supervision.take(fact)))
   try {
-    const cause = await waitForEnd(told, silence, spent, supervision)
-    if (cause === 'exit') return await told
+    const cause = await waitForEnd(exited, idleTimer, spent, supervision)
+    if (cause === 'exit') return await exited
     end.abort()
-    await firstCause({ told, late: grace.termMs, force })
+    await firstCause({ exited, late: grace.termMs, force })
     const cut = cutBy(cause, limits)
     if (cause === 'stop' || cut !== undefined) return cut
     return { kind: 'exited', code: 0 }
   } finally {
-    silence.end()
+    idleTimer.end()
     end.abort()
   }
 }
@@ -59,17 +59,17 @@ async function pump(
 }
 
 async function waitForEnd(
-  told: Promise<Exit>,
-  silence: Silence,
+  exited: Promise<Exit>,
+  idleTimer: IdleTimer,
   spent: AbortController,
   { enough, grace, limits, stop }: LoopSupervision,
 ): Promise<'exit' | 'stop' | 'late' | 'timeout' | 'idle' | 'budget'> {
   const { timeoutMs: timeout, budget } = limits
-  const ends = { exit: told, stop, timeout, idle: silence.tooLong }
+  const ends = { exit: exited, stop, timeout, idle: idleTimer.expired }
   const cause = await firstCause({ ...ends, enough, budget })
-  if (cause === 'enough') return firstCause({ exit: told, stop, late: grace.markerMs })
+  if (cause === 'enough') return firstCause({ exit: exited, stop, late: grace.markerMs })
   if (cause !== 'budget') return cause
   spent.abort(budget!.reason)
-  const then = await firstCause({ exit: told, stop, late: grace.markerMs })
+  const then = await firstCause({ exit: exited, stop, late: grace.markerMs })
   return then === 'late' ? 'budget' : then
 }

@@ -8,7 +8,12 @@ import type { LoopDelivery } from './loop.ts'
 import { warnerFor, type Place } from '../place.ts'
 import type { Ports } from '../ports.ts'
 import { SpawnError } from '../process/child.ts'
-import { describeLeftovers, endWithTree, TASK_PATH, type Family } from '../process/family.ts'
+import {
+  describeLeftovers,
+  endWithTree,
+  TASK_PATH,
+  type RunProcesses,
+} from '../process/run-processes.ts'
 import { shellLaunch, startProcess } from '../process/process.ts'
 
 /** The surroundings of one turn of the built-in agent. */
@@ -19,7 +24,7 @@ export interface NativeTurn {
   readonly left: AgentIo['left']
   readonly queue: QueueProvider | undefined
   readonly ports: Ports
-  readonly family: Family
+  readonly processes: RunProcesses
 }
 
 /** Begins a turn of the built-in agent, whose library is loaded on demand. */
@@ -79,7 +84,7 @@ const TERM_MS = 2000
 async function execute(
   command: string,
   { timeoutMs, signal, take }: ExecOptions,
-  { step, place, env, family, ports }: NativeTurn,
+  { step, place, env, processes, ports }: NativeTurn,
 ): Promise<Executed> {
   const { force } = ports
   const key = `x-${randomLetters(12)}`
@@ -94,8 +99,8 @@ async function execute(
       force,
       take: (_, bytes) => take(bytes),
     })
-    const end = await family.whileAlive(endWithTree(pid, finished, signal, force, 0))
-    const left = await family.endTask(key, force)
+    const end = await processes.whileAlive(endWithTree(pid, finished, signal, force, 0))
+    const left = await processes.endTask(key, force)
     if (left.length > 0)
       warnerFor(
         place,

@@ -17,7 +17,7 @@ export class Verdict {
   #block: string | undefined
   /** Said in a code fence that was never closed: they count only after a normal end. */
   #fenced: { marker?: true; block?: string } = {}
-  #lastWords: Failure | undefined
+  #printedFailure: Failure | undefined
   #refusal: Refusal | undefined
   #failure: Failure | undefined
   /** Whether the latest report about a limit was a rejection. */
@@ -38,9 +38,9 @@ export class Verdict {
         if (fact.isInOpenFence === true) return void (this.#fenced.block ??= fact.reason)
         this.#block ??= fact.reason
         return this.#blocked.resolve()
-      case 'last_words':
+      case 'printed_failure':
         // The first one wins: stdout is decoded first, and CLIs print it there.
-        this.#lastWords ??= fact.failure
+        this.#printedFailure ??= fact.failure
         return
       case 'marker_refused':
         // Any other refusal replaces a mention in prose.
@@ -104,27 +104,31 @@ export class Verdict {
     if (end === undefined) return { kind: 'interrupted' }
     if (end.kind !== 'exited' && end.kind !== 'signalled') return end
     const isFailed = end.kind === 'signalled' || end.code !== 0
-    const lastWords = isFailed ? this.#lastWords : undefined
+    const printed = isFailed ? this.#printedFailure : undefined
     // A known cause says more than a plain error.
     const isVague = this.#failure === undefined || this.#failure.kind === 'error'
-    const failure = isVague ? (lastWords ?? this.#failure) : this.#failure
+    const failure = isVague ? (printed ?? this.#failure) : this.#failure
     if (this.#isRejected && (failure?.kind ?? 'error') === 'error' && (isFailed || failure)) {
       return this.#failed({ kind: 'rate_limited', message: failure?.message ?? 'refused' }, end)
     }
     return failure === undefined ? end : this.#failed(failure, end)
   }
 
-  #failed({ kind, message: error, resetsAt = this.#resetsAt }: Failure, exit: Exit): Outcome {
+  #failed(failure: Failure, exit: Exit): Outcome {
+    const { kind, message: error, cause, resetsAt = this.#resetsAt, limit = 'cost' } = failure
     switch (kind) {
       case 'error':
-        return exit.kind === 'exited' ? { ...exit, error } : exit
+        if (exit.kind !== 'exited') return exit
+        return { ...exit, error, ...(cause === 'context_full' ? { cause } : {}) }
       case 'rate_limited':
         return { kind, error, ...(resetsAt === undefined ? {} : { resetsAt }) }
-      case 'max_turns':
       case 'auth_failed':
+        return { kind, error, ...(cause === 'unknown_model' ? { cause } : {}) }
+      case 'max_turns':
       case 'overloaded':
-      case 'budget':
         return { kind, error }
+      case 'budget':
+        return { kind, error, limit }
     }
   }
 }

@@ -17,7 +17,8 @@ import { makeIo, type NativeTurn } from '../agent/native-turn.ts'
 import type { OpenRun } from './open-run.ts'
 import { currentPlace, iterationPlace, type Place } from '../place.ts'
 import type { QueuePort } from '../ports.ts'
-import { setUp, tearDown, type PhaseDone, type Phases } from '../subagents/prompt-tasks.ts'
+import type { Phases } from '../../chain/parse/prompt/phases.ts'
+import { setUp, tearDown, type PhaseDone } from '../subagents/prompt-tasks.ts'
 
 /** The person in a chat, as the front end implements it. */
 export interface Person {
@@ -123,7 +124,7 @@ export class ChatTurns {
     const step = { ...this.#step, prompt: [{ level: 'command line' as const, text: [text] }] }
     const broke = spending.spentBudget(step)
     if (broke !== undefined) throw noBudget(plan.run, spending.left(step), broke.detail)
-    const iteration = stepAt(ports.state(), step.number).iterations + 1
+    const iteration = stepAt(ports.state(), step).iterations + 1
     const place = iterationPlace(step, ports.state(), { iteration, attempt: 1 })
     const { launch, ...prepared } = prepareTurn(step, place, this.#run, {
       mode: 'chat',
@@ -156,12 +157,20 @@ export class ChatTurns {
   }
 
   #turnOf({ place, left }: Pick<Spoken, 'place' | 'left'>) {
-    const { ports, family, queues } = this.#run
+    const { ports, processes, queues } = this.#run
     const env = stepEnvironment(this.#step, place.iteration, this.#run)
-    return { step: this.#step, place, env, left, queue: queues.provider(), ports, family }
+    return {
+      step: this.#step,
+      place,
+      env,
+      left,
+      queue: queues.provider(this.#step),
+      ports,
+      processes,
+    }
   }
 
-  /** Carries out the commands before or after the agent's turn. */
+  /** Executes the commands before or after the agent's turn. */
   async #doPhase(
     phase: 'setup' | 'teardown',
     { phases, place: { scope } }: Spoken,
@@ -170,7 +179,7 @@ export class ChatTurns {
     const { plan, ports, queues } = this.#run
     const id = [plan.run, ...scope, `t${this.#count}`, phase].join('.')
     const none: PhaseDone = { pushed: [], started: [], held: 0 }
-    const done = await queues.provider()?.use(
+    const done = await queues.provider(this.#step)?.use(
       'create-run',
       ({ client }) =>
         phase === 'setup' ? setUp(client, phases, id) : tearDown(client, phases, isSuccess, id),
@@ -185,12 +194,12 @@ export class ChatTurns {
 }
 
 /** Refuses tasks whose agent does not exist, nested ones included, before any takes effect. */
-async function refuseTasks(
+export async function refuseTasks(
   { setup, teardown }: Phases,
   where: string,
   parent: string,
   pusher: StepNode,
-  queue: QueuePort,
+  queue: Pick<QueuePort, 'subAgent'>,
 ): Promise<void> {
   for (const command of [...setup, ...teardown]) {
     if (command.kind !== 'push') continue
@@ -205,7 +214,7 @@ async function refuseTasks(
   }
 }
 
-/** A turn that was stopped, or that ran out of budget, counts as failed, too. */
+/** A turn that was stopped, or that ran out of budget, also counts as failed. */
 function isBad(outcome: Outcome): boolean {
   return isFailure(outcome) || outcome.kind === 'interrupted' || outcome.kind === 'budget'
 }

@@ -10,7 +10,7 @@ import { askGates, endWithout } from '../policy/gates.ts'
 import type { Patience, Pause } from '../policy/patience.ts'
 import type { Place } from '../place.ts'
 import { interrupted } from '../ports.ts'
-import { taskEnd } from '../policy/task-check.ts'
+import { taskEnd, waitsForBranches } from '../policy/task-check.ts'
 
 /** What the outcome of an iteration means for its step. */
 export interface Judgement extends Judged {
@@ -44,14 +44,16 @@ export async function judge(
   if (passed.ends !== undefined) return { ...passed, outcome: turned.unmarked }
   if (passed.gate?.isOpen === true) {
     const left = await taskEnd(of.step, of.context.ports)
-    if (left?.reason === 'blocked')
-      return { ...passed, ends: { reason: 'blocked', detail: left.detail } }
-    const detail = left?.isHeld === true ? { detail: left.detail } : {}
-    return { ...passed, ends: { reason: isOnce ? 'single_run' : 'marker', ...detail } }
+    if (left?.reason === 'blocked') return { ...passed, ends: left }
+    const isLast = isOnce || of.place.iteration >= of.step.loop
+    if (!isLast && (await waitsForBranches(of.step, of.context.ports))) return passed
+    const held = left?.cause === 'tasks_held' ? left : {}
+    return { ...passed, ends: { ...held, reason: isOnce ? 'single_run' : 'marker' } }
   }
   const refused = { ...passed, outcome: turned.unmarked }
   if (!isOnce) return decide(refused, of)
-  return { ...refused, refusal, ends: { reason: 'gate_failed', detail: passed.gate?.detail } }
+  const { detail, cause } = passed.gate ?? {}
+  return { ...refused, refusal, ends: { reason: 'gate_failed', detail, cause } }
 }
 
 /** Adds the result of the gates; if they cannot run, the step ends. */
@@ -62,7 +64,7 @@ async function passGates(seen: Judgement, { step, place, context }: Case): Promi
 
 /** If the run was stopped before the iteration could be judged, a resume repeats it. */
 function endWith(ends: End, seen: Judgement): Judgement {
-  if (ends.reason !== 'interrupted') return { ...seen, ends }
+  if (ends.reason !== 'interrupted' && ends.reason !== 'cancelled') return { ...seen, ends }
   return { ...seen, outcome: { kind: 'interrupted' }, isAgain: true, ends }
 }
 
@@ -86,11 +88,12 @@ async function decide(seen: Judgement, of: Case): Promise<Judgement> {
     case 'budget': {
       // The agent reports its share; the user knows the whole budget.
       const { spending } = of.context
-      const isOurs = of.step.agent.engine !== 'binary' && isMoney(outcome.error)
+      const isOurs = of.step.agent.engine !== 'binary' && outcome.limit === 'cost'
       const known = isOurs ? spending.spentMoney(of.step) : undefined
       if (known !== undefined && spending.hasMore(of.place))
         return of.step.loop === undefined ? { ...seen, isAgain: true } : continueLoop(seen, of)
-      return { ...seen, ends: known ?? { reason: 'budget', detail: describeOutcome(outcome) } }
+      const ends = { reason: 'budget' as const, detail: describeOutcome(outcome) }
+      return { ...seen, ends: known ?? { ...ends, cause: outcome.limit } }
     }
     default: {
       const early = await continueLoop(seen, of)
@@ -103,10 +106,6 @@ async function decide(seen: Judgement, of: Case): Promise<Judgement> {
 /** Unless the step turns out to be done. */
 async function continueLoop(seen: Judgement, of: Case): Promise<Judgement> {
   return (await askUntil(seen, of)) ?? (await finishTasks(seen, of))
-}
-
-function isMoney(words: string): boolean {
-  return /\$|\bUSD\b/.test(words)
 }
 
 /** The end of the step if its `until` command succeeds, or cannot be run. */
@@ -125,8 +124,7 @@ async function askUntil(
 /** Ends a step that builds from tasks after its last task, if the gates agree. */
 async function finishTasks(seen: Judgement, of: Case): Promise<Judgement> {
   const { step, context } = of
-  const verdict = isFailure(seen.outcome) ? undefined : await taskEnd(step, context.ports)
-  const ends = verdict && { reason: verdict.reason, detail: verdict.detail }
+  const ends = isFailure(seen.outcome) ? undefined : await taskEnd(step, context.ports)
   if (ends?.reason !== 'until' || step.policy.verify.length === 0) return { ...seen, ends }
   // The gates have already run and failed.
   if (seen.gate !== undefined) return seen

@@ -25,9 +25,9 @@ export function runChat(plan: Plan, ports: Ports, join: Join): Promise<void> {
 async function converse(run: OpenRun, join: Join): Promise<void> {
   const { plan, ports, queues } = run
   const step = stepsOf(plan.root)[0]!
-  const person = join({ run: plan.run, queue: queues.provider(), ports })
+  const person = join({ run: plan.run, queue: queues.provider(step), ports })
   const turns = new ChatTurns(run, step, person)
-  const { rounds } = stepAt(ports.state(), step.number)
+  const { rounds } = stepAt(ports.state(), step)
   ports.emit({ type: 'step_started', ...placeOf(step, rounds + 1), agent: step.agent.name })
   await queues.begin()
   await turns.talk()

@@ -8,8 +8,9 @@ import { stalledEnd, type Measured } from '../progress/progress-watch.ts'
 import { runHooks } from '../policy/hooks.ts'
 import { judge, type Judgement } from './judge.ts'
 import type { OpenRun } from './open-run.ts'
+import { prepareHandIn } from './in-branch.ts'
 import type { Patience, Pause } from '../policy/patience.ts'
-import type { Place } from '../place.ts'
+import { isScoped, type Place } from '../place.ts'
 import { newlyOpen, stillReady } from '../policy/task-check.ts'
 
 /** Runs the agent once with a fresh context, judges its outcome and emits the events. */
@@ -27,11 +28,16 @@ export async function runIteration(
   const began = awakeMs()
   const { usage, exitCode, outputBytes, ...turned } = await takeTurn(step, place, run)
   const ms = Math.round(awakeMs() - began)
-  const tasks = await ports.tasks.endIteration(step.number, place.iteration, turned.outcome.kind)
+  const tasks = await ports.tasks.endIteration(
+    claimStep(step, place),
+    place.iteration,
+    turned.outcome.kind,
+  )
   const changedTasks = (await printTasks()) !== tasksBefore
   const judged = await judge(turned, { step, place, patience, context: run })
   const { outcome, refusal, feedback, pause, isAgain = false } = judged
   if (refusal !== undefined) ports.emit({ type: 'marker_refused', ...place, why: refusal })
+  const handing = await prepareHandIn(step, judged, tasks, run)
   const measured = await progress.measure(step, judged, before)
   const worked = { ...judged, ...measured, changedTasks }
   const ends = isAgain || judged.ends ? judged.ends : await endByCount(step, place, worked, run)
@@ -50,10 +56,16 @@ export async function runIteration(
     ...(changedTasks ? { changedTasks } : {}),
     ...(await newlyOpen(step, ports)),
     ...(feedback === undefined ? {} : { feedback }),
+    ...handing,
   })
   spending.recorded(place.scope)
   if (!ports.stop.aborted) await runHooks('afterIteration', event, step, run)
   return pause
+}
+
+/** The step as claims name it: by its number if that is enough, else by its scope. */
+function claimStep(step: StepNode, { scope }: Place): string {
+  return isScoped(step) ? scope.slice(0, -1).join('/') : String(step.number)
 }
 
 interface Worked extends Judgement, Measured {
@@ -70,10 +82,13 @@ async function endByCount(
   const { stall } = step.policy
   const { gate, idle = 0 } = worked
   if (iteration >= (step.loop ?? 1)) {
-    if (gate?.isOpen === false) return { reason: 'gate_failed', detail: gate.detail }
+    if (gate?.isOpen === false) {
+      const { detail, cause } = gate
+      return { reason: 'gate_failed', detail, cause }
+    }
     const detail = await stillReady(step, run.ports)
-    const usual = { reason: 'max_iterations' as const, ...(detail === undefined ? {} : { detail }) }
-    return (await handOver(step, iteration, worked, run)) ?? usual
+    const ready = detail === undefined ? {} : { detail, cause: 'tasks_ready' as const }
+    return (await handOver(step, iteration, worked, run)) ?? { reason: 'max_iterations', ...ready }
   }
   const broke = run.spending.spentBudget(step)
   if (broke !== undefined || stall === 0 || idle < stall) return broke
@@ -88,7 +103,7 @@ async function handOver(
   { ports }: OpenRun,
 ): Promise<End | undefined> {
   if (step.goesOnWithTasks !== true || gate?.isOpen === false) return undefined
-  const { failures, hasChangedTasks: hadBefore } = stepAt(ports.state(), step.number)
+  const { failures, hasChangedTasks: hadBefore } = stepAt(ports.state(), step)
   if (isFailure(outcome) && failures >= iteration - 1) return undefined
   if (!changedTasks && !hadBefore) return undefined
   const { open } = await ports.tasks.count()

@@ -1,8 +1,10 @@
 import { withoutSkips } from '../../base/awake.ts'
+import { dropUndefined } from '../../base/objects.ts'
 import type { EventBody } from '../../records/events/event.ts'
 import type { End, RunEvent } from '../../records/events/schema.ts'
 import { stepAt } from '../../records/events/state.ts'
 import { isComplete, type StepState } from '../../records/events/step-state.ts'
+import { keyOf } from '../../records/events/tree.ts'
 import type { StepNode } from '../../chain/plan/plan.ts'
 import { nothingToBuild } from '../../chain/plan/task-verdict.ts'
 import { runCommand } from '../policy/command.ts'
@@ -11,7 +13,7 @@ import { runHooks } from '../policy/hooks.ts'
 import type { OpenRun } from './open-run.ts'
 import { Patience, waitTooLong, type Pause } from '../policy/patience.ts'
 import { currentPlace, iterationPlace, nextIteration, placeOf } from '../place.ts'
-import { interrupted, type Ports } from '../ports.ts'
+import { interrupted, isStopping, type Ports } from '../ports.ts'
 import { runIteration } from './run-iteration.ts'
 import { countTasks, newlyOpen } from '../policy/task-check.ts'
 import { waitFor } from '../policy/waiting.ts'
@@ -23,16 +25,26 @@ type StepEnd = End &
   Partial<Pick<StepEnded, 'passed' | 'deletedTasks' | 'blockedTasks' | 'failures'>>
 
 /** Runs one agent, once or in a loop, and continues a step that an earlier process began. */
-export async function runStep(step: StepNode, run: OpenRun): Promise<void> {
+export async function runStep(node: StepNode, run: OpenRun): Promise<void> {
+  const step = run.branch?.place(node) ?? node
+  run.queues.attend(keyOf(step))
+  try {
+    await workOn(step, run)
+  } finally {
+    await run.queues.leave(keyOf(step))
+  }
+}
+
+async function workOn(step: StepNode, run: OpenRun): Promise<void> {
   const { ports, spending } = run
   const warn = (text: string) => ports.emit({ type: 'warning', text })
   const end = (await begin(step, run)) ?? (await work(step, run))
   if (isComplete(end.reason)) {
     const overspent = spending.overspent(step)
     if (overspent !== undefined) warn(overspent)
-    const hasRun = stepAt(ports.state(), step.number).iterations > 0
+    const hasRun = stepAt(ports.state(), step).iterations > 0
     const nothing = hasRun ? await nothingToBuild(step, () => countTasks(step, ports)) : undefined
-    if (nothing?.isEmpty === true)
+    if (nothing?.cause === 'no_tasks')
       warn(`step ${step.number} (${step.agent.name}) built nothing: there are no tasks`)
   }
   const event = endStep(step, { ...end, ...(await affectedTasks(step, end, ports)) }, ports)
@@ -45,7 +57,7 @@ async function affectedTasks(step: StepNode, { reason }: End, ports: Ports) {
   const { deleted, blockedTasks: blocked } = await countTasks(step, ports)
   // An agent that is blocked itself has said why.
   const isByTasks =
-    reason === 'blocked' && stepAt(ports.state(), step.number).lastOutcome?.kind !== 'blocked'
+    reason === 'blocked' && stepAt(ports.state(), step).lastOutcome?.kind !== 'blocked'
   return {
     ...(deleted.length === 0 ? {} : { deletedTasks: [...deleted] }),
     ...(isByTasks && blocked.length > 0 ? { blockedTasks: [...blocked] } : {}),
@@ -58,7 +70,7 @@ export function endStep(
   { reason, ...rest }: StepEnd,
   { emit, state }: Ports,
 ): RunEvent {
-  const { isOpen, iterations, failures, spent } = stepAt(state(), step.number)
+  const { isOpen, iterations, failures, spent } = stepAt(state(), step)
   return emit({
     type: 'step_ended',
     ...currentPlace(step, state()),
@@ -74,16 +86,16 @@ export function endStep(
 /** Checks `when` and runs the hook before the step; undefined if the agent may start. */
 async function begin(step: StepNode, run: OpenRun): Promise<StepEnd | undefined> {
   const { ports } = run
-  const { isOpen, rounds, iterations } = stepAt(ports.state(), step.number)
+  const { isOpen, rounds, earlierRounds, iterations } = stepAt(ports.state(), step)
   if (isOpen && iterations > 0) return undefined
+  const { when } = step.policy
   const event = ports.emit({
     type: 'step_started',
-    ...placeOf(step, isOpen ? rounds : rounds + 1),
+    ...placeOf(step, isOpen ? rounds : rounds + 1, earlierRounds),
     agent: step.agent.name,
-    ...(step.loop === undefined ? {} : { maxIterations: step.loop }),
+    ...dropUndefined({ maxIterations: step.loop, when }),
     ...(await newlyOpen(step, ports)),
   })
-  const { when } = step.policy
   if (when !== undefined) {
     const answer = await runCommand({ role: 'when', command: when, step }, run)
     if (answer.result === 'failed')
@@ -97,40 +109,66 @@ async function begin(step: StepNode, run: OpenRun): Promise<StepEnd | undefined>
 
 async function work(step: StepNode, run: OpenRun): Promise<End> {
   const idle = await withoutWork(step, run)
-  const end = idle ?? (await loop(step, run))
-  if (idle === undefined || stepAt(run.ports.state(), step.number).iterations > 0)
+  const end = idle ?? (await loop(step, run).finally(run.builders?.enter(step)))
+  if (idle === undefined || stepAt(run.ports.state(), step).iterations > 0)
     await run.queues.endStep(step, end)
   return end
 }
 
 /**
  * The end of a step whose agent builds from tasks and has nothing to do. It applies to the first step
- * and to a resumed one; if there are no tasks at all, also to later steps, unless a jump led back.
+ * and to a resumed one; without any tasks, it also applies to later steps, unless a jump led back.
  */
 async function withoutWork(step: StepNode, run: OpenRun): Promise<End | undefined> {
   const { ports } = run
+  if (hasOwnWork(step, run)) return undefined
   const state = ports.state()
   const end = await nothingToBuild(step, () => countTasks(step, ports))
-  const { iterations, rounds, ends } = stepAt(state, step.number)
+  const { iterations, rounds, ends } = stepAt(state, step)
   if (end === undefined || ends !== undefined) return undefined
   const isFirst = state.steps.every(
     ({ number, rounds: begun }) => number === step.number || begun === 0,
   )
-  const { reason, detail, isEmpty = false } = end
+  const isEmpty = end.cause === 'no_tasks'
   if (!isFirst && iterations === 0 && (!isEmpty || rounds > 1)) return undefined
-  if (reason === 'blocked' && (isFirst || !isEmpty)) return { reason, detail }
+  if (end.reason === 'blocked' && (isFirst || !isEmpty)) return end
   // A failing gate means that there is work for the agent.
   const { gate, ends: broken } = await askGates(step, undefined, run)
   if (broken?.reason === 'error') return broken
-  return gate?.isOpen === true ? { reason: 'until', detail } : undefined
+  if (gate?.isOpen === true) return { ...end, reason: 'until' }
+  run.builders?.gateFailed(step)
+  return undefined
+}
+
+/** Whether its branch has something to do besides tasks: refused work, or an iteration that was cut off. */
+function hasOwnWork(step: StepNode, { branch, ports }: OpenRun): boolean {
+  if (branch === undefined) return false
+  const { isAgain, running } = stepAt(ports.state(), step)
+  return isAgain || running !== undefined || branch.refusal !== undefined
+}
+
+/** The end that the tasks give to a step; undefined if its gates fail. They run only if they have failed before. */
+async function confirm(step: StepNode, end: End, run: OpenRun): Promise<End | undefined> {
+  if (end.reason !== 'until') return end
+  if (run.builders?.hasFailedGate(step) === true) return undefined
+  if (stepAt(run.ports.state(), step).feedback === undefined) return end
+  const { gate, ends } = await askGates(step, undefined, run)
+  return ends ?? (gate?.isOpen === true ? end : undefined)
 }
 
 async function loop(step: StepNode, run: OpenRun): Promise<End> {
-  const { ports, spending } = run
+  const { ports, spending, branch } = run
   const patience = new Patience(step.policy)
   let pause: Pause | undefined
+  /** How many times in a row it waited for other branches. */
+  let waits = 0
   for (;;) {
-    const known = stepAt(ports.state(), step.number)
+    const known = stepAt(ports.state(), step)
+    if (known.handsIn === true && branch !== undefined) {
+      if ((await branch.handIn(step)) === undefined) return interrupted(ports.stop)
+      run.builders?.changed()
+      continue
+    }
     if (known.ends !== undefined) return known.ends
     if (ports.stop.aborted || ports.control.isStopRequested) return interrupted(ports.stop)
     const broke = spending.spentBudget(step)
@@ -138,15 +176,75 @@ async function loop(step: StepNode, run: OpenRun): Promise<End> {
     const place = iterationPlace(step, ports.state(), nextIteration(known))
     // An earlier process may have ended during a wait.
     pause ??= known.isAgain ? resumePause(known, patience) : undefined
+    const shared = pause === undefined ? sharedPause(step, patience, run) : undefined
+    if (shared !== undefined && 'reason' in shared) return shared
+    pause ??= shared
     if (pause !== undefined) {
       if (spending.spentBudget(step, withoutSkips(pause.until)) !== undefined)
-        return { reason: 'budget', detail: waitTooLong(pause) }
+        return { reason: 'budget', detail: waitTooLong(pause), cause: 'time' }
       const cause = await waitFor(pause, step, place, run)
       patience.waited()
       if (cause === 'stopped') return interrupted(ports.stop)
+      if (cause === 'retry_now') run.limits.clear(step)
     }
-    pause = await runIteration(step, place, patience, run)
+    const turn = await inSlot(step, run, async () => {
+      const next = await runIteration(step, place, patience, run)
+      // Before another agent gets the slot.
+      return next && run.limits.join(step, next)
+    })
+    if (turn.kind === 'end') return turn.end
+    if (turn.kind === 'wait') {
+      await run.queues.leave(keyOf(step))
+      await run.builders?.wait(ports.stop, waits)
+    }
+    waits = turn.kind === 'wait' ? waits + 1 : 0
+    pause = turn.kind === 'done' ? turn.pause : undefined
   }
+}
+
+type Turn =
+  | { readonly kind: 'done'; readonly pause: Pause | undefined }
+  | { readonly kind: 'end'; readonly end: End }
+  /** It did not start, because it has to wait for other branches. */
+  | { readonly kind: 'wait' }
+
+/** Waits until the agent may start, unless the run is stopped meanwhile. */
+async function inSlot(
+  step: StepNode,
+  run: OpenRun,
+  iterate: () => Promise<Pause | undefined>,
+): Promise<Turn> {
+  const { ports, slots, builders, branch, progress, queues } = run
+  builders?.resume(step)
+  // An agent with a slot must not wait for this one, which may need that slot.
+  if (slots.areTaken) await queues.leave(keyOf(step))
+  const leave = await slots.take(ports.stop)
+  if (leave === undefined) return { kind: 'done', pause: undefined }
+  queues.attend(keyOf(step))
+  try {
+    // While it waited for the slot, another agent may have hit a limit.
+    const isLimited = run.limits.limitOf(step) !== undefined
+    if (isStopping(ports) || isLimited) return { kind: 'done', pause: undefined }
+    // Its sub-agents may be working in the same folder.
+    const mayMove = branch !== undefined && !(await queues.hasTasks(step))
+    if (mayMove && (await branch.bringUpToDate())) progress.forget()
+    if (builders === undefined) return { kind: 'done', pause: await iterate() }
+    const next = await builders.next(step, ports, hasOwnWork(step, run))
+    if (next === 'wait') return { kind: 'wait' }
+    const end = next === 'go' ? undefined : await confirm(step, next, run)
+    if (end !== undefined) return { kind: 'end', end }
+    builders.resume(step)
+    return { kind: 'done', pause: await builders.work(step, iterate) }
+  } finally {
+    leave()
+  }
+}
+
+/** The pause, or the end, that a usage limit causes which another agent of the run has hit. */
+function sharedPause(step: StepNode, patience: Patience, { limits }: OpenRun) {
+  const limit = limits.limitOf(step)
+  const next = limit && patience.after({ kind: 'rate_limited', ...limit })
+  return next === undefined || 'reason' in next ? next : limits.join(step, next)
 }
 
 function resumePause({ lastOutcome }: StepState, patience: Patience): Pause | undefined {

@@ -6,7 +6,7 @@ import { UserError } from '../../base/errors.ts'
 /** Runs git in one folder; throws stderr as an error. */
 export type Git = (...args: string[]) => Promise<string>
 
-/** Whether the commits of a branch are kept and merged, or copied onto the base branch. */
+/** Whether the commits of a branch are kept and merged, or copied onto the target branch. */
 export type MergeMethod = 'rebase' | 'merge'
 
 /** The run's own worktree, in which merges are prepared and tested; nobody else works in it. */
@@ -32,6 +32,8 @@ export type Integrated =
   | {
       readonly kind: 'ready'
       readonly commit: string
+      /** How many commits of the branch are new in it. */
+      readonly commits: number
       /** The commits of the branch and their copies, oldest first; empty if they are used as they are. */
       readonly copies: readonly (readonly [original: string, copy: string])[]
     }
@@ -51,10 +53,12 @@ const MOST_OTHERS = 5
 export async function integrate(tree: IntegrationTree, request: Integration): Promise<Integrated> {
   const { git } = tree
   const { onto, tip, method } = request
-  if (await isAncestor(git, tip, onto)) return { kind: 'ready', commit: onto, copies: [] }
+  if (await isAncestor(git, tip, onto))
+    return { kind: 'ready', commit: onto, commits: 0, copies: [] }
   const isStraight = method === 'rebase' && (await isAncestor(git, onto, tip))
   await checkOut(tree, isStraight ? tip : onto)
-  if (isStraight) return { kind: 'ready', commit: tip, copies: [] }
+  if (isStraight)
+    return { kind: 'ready', commit: tip, commits: await countNew(git, request), copies: [] }
   const commits = await newCommits(git, request)
   // Copying a merge commit would lose how its conflicts were resolved.
   return method === 'merge' || commits === undefined
@@ -103,13 +107,19 @@ async function copy(
   commits: readonly string[],
 ): Promise<Integrated> {
   const { git } = tree
-  // Every commit keeps a copy, also one that changes nothing any more: so each is accounted for.
+  // Every commit gets a copy, even one that no longer changes anything, so that each is accounted for.
   const options = ['--allow-empty', '--allow-empty-message', '--keep-redundant-commits']
   const conflict = await attempt(tree, request, ['cherry-pick', ...options, ...commits])
   if (conflict !== undefined) return conflict
-  const copied = (await git('rev-list', '--reverse', 'HEAD', `^${request.onto}`)).trim().split('\n')
+  const copied = (await git('rev-list', '--reverse', 'HEAD', `^${request.onto}`, '--'))
+    .trim()
+    .split('\n')
   const copies = commits.map((commit, at) => [commit, copied[at]!] as const)
-  return { kind: 'ready', commit: copied.at(-1)!, copies }
+  return { kind: 'ready', commit: copied.at(-1)!, commits: copies.length, copies }
+}
+
+async function countNew(git: Git, { onto, tip }: Integration): Promise<number> {
+  return Number(await git('rev-list', '--count', tip, `^${onto}`))
 }
 
 async function merge(tree: IntegrationTree, request: Integration): Promise<Integrated> {
@@ -117,10 +127,11 @@ async function merge(tree: IntegrationTree, request: Integration): Promise<Integ
   const message = ['-m', `Merge branch '${branch}'`]
   const conflict = await attempt(tree, request, ['merge', '--quiet', '--no-ff', ...message, tip])
   if (conflict !== undefined) return conflict
-  return { kind: 'ready', commit: (await tree.git('rev-parse', 'HEAD')).trim(), copies: [] }
+  const commit = (await tree.git('rev-parse', 'HEAD')).trim()
+  return { kind: 'ready', commit, commits: await countNew(tree.git, request), copies: [] }
 }
 
-/** Undefined if the command succeeds. An error that is no conflict is thrown. */
+/** Undefined if the command succeeds. Errors other than conflicts are thrown. */
 async function attempt(
   { git }: IntegrationTree,
   { onto, tip }: Integration,
@@ -134,7 +145,7 @@ async function attempt(
     const files = split(await git('diff', '--name-only', '--diff-filter=U', '-z'), '\0')
     if (files.length === 0) throw error
     const range = [`-n${MOST_OTHERS}`, '--format=%h %an: %s', onto, `^${tip}`]
-    const others = split(await git('log', ...range, '--', ...files), '\n')
+    const others = split(await git('--literal-pathspecs', 'log', ...range, '--', ...files), '\n')
     return { kind: 'conflict', files, others }
   }
 }

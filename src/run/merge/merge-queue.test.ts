@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gitIn, Repository } from '../../../tests/support/merge-repository.ts'
-import { BaseBranch } from './base-branch.ts'
+import { TargetBranch } from './target-branch.ts'
 import type { IntegrationTree } from './integrate.ts'
 import { MergeQueue, type GateResult, type HandedIn, type HandIn } from './merge-queue.ts'
 
@@ -16,11 +16,11 @@ class Stage {
 
   private constructor(repository: Repository, known: string) {
     this.repository = repository
-    const base = new BaseBranch(repository.top, 'main', 'r1', known, gitIn)
+    const target = new TargetBranch(repository.top, 'main', 'forkhestra/r1/merged', known, gitIn)
     this.queue = new MergeQueue({
-      base,
+      target,
       tree: () => this.tree(),
-      check: (folder) => this.#check(folder),
+      check: async () => this.#check((await this.tree()).path),
       lock: async (work) => {
         await Bun.sleep(0)
         return work()
@@ -54,7 +54,7 @@ class Stage {
       : { kind: 'open' }
   }
 
-  /** Every commit that the base branch was moved to has passed, unless its files had passed before. */
+  /** Every commit that the target branch was moved to has passed, unless its files had passed before. */
   async expectGreenMoves(): Promise<void> {
     for (const { to } of this.moves) expect(this.checked).toContain(to)
   }
@@ -106,16 +106,19 @@ test('a branch that conflicts with another of its batch is refused after that is
   expect(results[1]).toMatchObject({ files: ['a.txt'] })
 })
 
-test('nobody is blamed if the base branch itself fails', async () => {
+test('nobody is blamed if the target branch itself fails', async () => {
   const stage = await Stage.make()
   await stage.repository.commit('red', { red: '' })
   const tips = [await stage.repository.branch('one', {}), await stage.repository.branch('two', {})]
   const results = await Promise.all(tips.map((tip, at) => stage.handIn(`b${at}`, tip)))
   for (const result of results)
-    expect(result).toEqual({ kind: 'broken', detail: 'branch main itself fails: check failed' })
+    expect(result).toEqual({
+      kind: 'broken',
+      detail: 'the checks already fail on main; fix it, then resume: check failed',
+    })
 })
 
-test('a red branch on a base that was never tested is blamed', async () => {
+test('a branch that fails on an untested target is blamed if the target passes', async () => {
   const stage = await Stage.make()
   const tip = await stage.repository.branch('one', { red: '' })
   expect(await stage.handIn('one', tip)).toMatchObject({ kind: 'gate', detail: 'check failed' })
@@ -131,7 +134,7 @@ test('merges build on what somebody else has committed', async () => {
   expect(await stage.repository.git('status', '--porcelain')).toBe('')
 })
 
-test('merges continue aside while a person edits the same file, and the base branch follows', async () => {
+test('merges continue aside while a person edits the same file, and the target branch follows', async () => {
   const stage = await Stage.make()
   const { repository } = stage
   const before = await repository.tip()
@@ -175,7 +178,7 @@ test('what was merged aside is put onto commits that a person has made meanwhile
   expect(await repository.tip('forkhestra/r1/merged')).toBe('none')
 })
 
-test('merges are kept aside if the base branch was deleted', async () => {
+test('merges are kept aside if the target branch was deleted', async () => {
   const stage = await Stage.make()
   const { repository } = stage
   const tip = await repository.branch('one', { 'c.txt': 'c' })

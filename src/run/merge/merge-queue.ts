@@ -1,4 +1,4 @@
-import type { BaseBranch, Diverged } from './base-branch.ts'
+import type { TargetBranch, Diverged } from './target-branch.ts'
 import {
   checkOut,
   integrate,
@@ -20,13 +20,25 @@ export interface HandIn {
   readonly gates: readonly string[]
 }
 
+/** What a branch hands in, with the commit that contains it after the merge. */
+export interface Candidate {
+  readonly item: HandIn
+  readonly commit: string
+  /** How many commits are new in it; absent if a killed process of an earlier version merged them. */
+  readonly commits?: number | undefined
+  readonly copies: Copies
+}
+
+type Copies = readonly (readonly [string, string])[]
+
 export type HandedIn =
   | {
       readonly kind: 'merged'
       /** The commit with the work, and where it was put. */
       readonly commit: string
-      readonly copies: readonly (readonly [string, string])[]
-      /** Why it is not on the base branch yet. */
+      readonly commits?: number | undefined
+      readonly copies: Copies
+      /** Why it is not on the target branch yet. */
       readonly aside?: string
     }
   | Conflict
@@ -49,19 +61,19 @@ export type GateResult = { readonly kind: 'open' } | ClosedGate
 
 /** What the queue needs from the run. */
 export interface MergeHost {
-  readonly base: BaseBranch
-  /** The integration worktree, made and set up if necessary. */
+  readonly target: TargetBranch
+  /** The integration worktree, made if necessary. */
   tree(): Promise<IntegrationTree>
-  /** Runs commands in a folder; throws if the run is stopped. */
-  check(folder: string, commands: readonly string[]): Promise<GateResult>
+  /** Runs the gates of an item in the integration worktree; throws if the run is stopped. */
+  check(item: HandIn): Promise<GateResult>
   /** Waits for the lock of the repository, which other runs may hold. */
   lock<Result>(work: () => Promise<Result>): Promise<Result>
   started(items: readonly HandIn[], onto: string): void
-  /** Noted before the base branch moves, so that a killed move can be completed. */
-  ready(items: readonly HandIn[], from: string, to: string): void
+  /** Noted before the target branch moves, so that a killed move can be completed. */
+  ready(candidates: readonly Candidate[], from: string, to: string): void
   ended(item: HandIn, result: HandedIn): void
-  /** Merged commits were copied once more, because the base branch was changed by somebody else. */
-  reunited(copies: readonly (readonly [string, string])[]): void
+  /** Merged commits were copied once more, because the target branch was changed by somebody else. */
+  reunited(copies: Copies, from: string, to: string): void
 }
 
 /** How many branches are tried together. */
@@ -74,10 +86,8 @@ interface Waiting {
 }
 
 /** A branch whose work has been put onto the others of its batch. */
-interface Placed {
+interface Placed extends Candidate {
   readonly waiting: Waiting
-  readonly commit: string
-  readonly copies: readonly (readonly [string, string])[]
 }
 
 interface Accused {
@@ -97,14 +107,14 @@ type Tried =
     }
 
 /**
- * Merges branches, one batch at a time: all of a batch are put onto the tip of the base branch and tested
+ * Merges branches, one batch at a time: all of a batch are put onto the tip of the target branch and tested
  * together. If the gates fail, a half of the batch is tried, until the culprit is found.
  */
 export class MergeQueue {
   readonly #host: MergeHost
   readonly #waiting: Waiting[] = []
   #isAtWork = false
-  /** Trees that have passed, with the commands. */
+  /** Trees that have passed, together with their commands. */
   readonly #passed = new Set<string>()
   /** What failed in the current batch: the same files are not tested twice. */
   readonly #failed = new Map<string, ClosedGate>()
@@ -158,9 +168,9 @@ export class MergeQueue {
   async #merge(batch: readonly Waiting[]): Promise<void> {
     this.#failed.clear()
     let left: readonly Waiting[] = batch
-    /** So many of the first ones are known to fail together. */
+    /** How many of the first items are known to fail together. */
     let suspects = 0
-    /** Failed alone; guilty only if the base branch itself passes. */
+    /** Failed alone; guilty only if the target branch itself passes. */
     const accused: Accused[] = []
     while (left.length > 0) {
       const some = left.slice(0, suspects > 0 ? Math.ceil(suspects / 2) : left.length)
@@ -181,8 +191,8 @@ export class MergeQueue {
       const isPlaced = new Set(placed.map(({ waiting }) => waiting))
       const others = left.filter((each) => !isPlaced.has(each))
       if (gate.kind === 'open') {
-        for (const { waiting, commit, copies } of placed)
-          this.#end(waiting, { kind: 'merged', commit, copies, ...tried.aside })
+        for (const { waiting, commit, commits, copies } of placed)
+          this.#end(waiting, { kind: 'merged', commit, commits, copies, ...tried.aside })
         for (const each of accused.splice(0)) this.#end(each.waiting, asGuilty(each.gate))
         left = others
         suspects = Math.max(0, suspects - placed.length)
@@ -198,12 +208,13 @@ export class MergeQueue {
     if (accused.length > 0) await this.#judge(accused)
   }
 
-  /** Puts branches onto the base branch, tests them together, and moves the base branch if they pass. */
+  /** Puts branches onto the target branch, tests them together, and moves the target branch if they pass. */
   async #try(batch: readonly Waiting[]): Promise<Tried> {
-    const { base } = this.#host
+    const { target } = this.#host
     const tree = await this.#host.tree()
-    const found = await base.tip()
-    if (found.kind === 'diverged') return this.#reunite(tree, found, batch[0]!.item.gates)
+    await target.followFiles()
+    const found = await target.tip()
+    if (found.kind === 'diverged') return this.#reunite(tree, found, batch[0]!.item)
     const from = found.commit
     this.#host.started(
       batch.map(({ item }) => item),
@@ -219,56 +230,50 @@ export class MergeQueue {
         continue
       }
       onto = done.commit
-      placed.push({ waiting, commit: onto, copies: done.copies })
+      const { commits, copies } = done
+      placed.push({ waiting, item: waiting.item, commit: onto, commits, copies })
     }
-    const gate = await this.#check(tree, onto, batch[0]!.item.gates)
+    const gate = await this.#check(tree, onto, batch[0]!.item)
     if (gate.kind === 'closed') return { kind: 'tested', placed, gate }
-    const moved = await this.#move(
-      placed.map(({ waiting }) => waiting.item),
-      from,
-      onto,
-    )
+    const moved = await this.#move(placed, from, onto)
     return moved.kind === 'raced' ? moved : { kind: 'tested', placed, gate, aside: moved.aside }
   }
 
-  /** Puts what was merged aside onto the commits that somebody has added to the base branch. */
-  async #reunite(tree: IntegrationTree, found: Diverged, gates: readonly string[]): Promise<Tried> {
-    const { base } = this.#host
-    const branch = base.aside
-    const words = `branch ${base.name} has moved, and ${branch} cannot be put onto it`
+  /** Puts what was merged aside onto the commits that somebody has added to the target branch. */
+  async #reunite(tree: IntegrationTree, found: Diverged, item: HandIn): Promise<Tried> {
+    const { target } = this.#host
+    const branch = target.aside
+    const words = `${target.name} has new commits, and ${branch} cannot be rebased onto them`
     const done = await integrate(tree, {
-      onto: found.base,
+      onto: found.target,
       tip: found.aside,
       method: 'rebase',
       branch,
     })
     if (done.kind === 'conflict')
       return { kind: 'broken', detail: `${words}: conflicts in ${done.files.join(', ')}` }
-    const gate = await this.#check(tree, done.commit, gates)
+    const gate = await this.#check(tree, done.commit, item)
     if (gate.kind === 'closed') return { kind: 'broken', detail: `${words}: ${gate.detail}` }
-    this.#host.reunited(done.copies)
-    await base.reunite(found, done.commit)
+    this.#host.reunited(done.copies, found.target, done.commit)
+    await target.reunite(found, done.commit)
     return { kind: 'raced' }
   }
 
   async #move(
-    items: readonly HandIn[],
+    candidates: readonly Candidate[],
     from: string,
     to: string,
   ): Promise<{ kind: 'raced' } | { kind: 'moved'; aside: { aside?: string } }> {
     if (from === to) return { kind: 'moved', aside: {} }
-    this.#host.ready(items, from, to)
-    const { kind, why } = await this.#host.base.advance(from, to)
+    this.#host.ready(candidates, from, to)
+    const { kind, why } = await this.#host.target.advance(from, to)
     if (kind === 'raced') return { kind }
     return { kind: 'moved', aside: kind === 'moved' ? {} : { aside: why ?? '' } }
   }
 
-  /** The gates on one commit, which is checked out; the result for equal files is known. */
-  async #check(
-    tree: IntegrationTree,
-    commit: string,
-    gates: readonly string[],
-  ): Promise<GateResult> {
+  /** Checks a commit out and runs the gates on it, unless the result for the same files is known. */
+  async #check(tree: IntegrationTree, commit: string, item: HandIn): Promise<GateResult> {
+    const { gates } = item
     if (gates.length === 0) return { kind: 'open' }
     const files = (await tree.git('rev-parse', `${commit}^{tree}`)).trim()
     const key = keyOf([files, ...gates])
@@ -276,25 +281,28 @@ export class MergeQueue {
     const failed = this.#failed.get(key)
     if (failed !== undefined) return failed
     await checkOut(tree, commit)
-    const result = await this.#host.check(tree.path, gates)
+    const result = await this.#host.check(item)
     if (result.kind === 'open') this.#passed.add(key)
     else this.#failed.set(key, result)
     return result
   }
 
-  /** Nobody is to blame if the base branch fails by itself. */
+  /** No branch is blamed if the target branch itself fails. */
   async #judge(accused: readonly Accused[]): Promise<void> {
-    const { base } = this.#host
-    const found = await base.tip()
+    const { target } = this.#host
+    const found = await target.tip()
     const tree = await this.#host.tree()
-    const commit = found.kind === 'tip' ? found.commit : found.base
+    const commit = found.kind === 'tip' ? found.commit : found.target
     for (const { waiting, gate } of accused) {
-      const alone = await this.#check(tree, commit, waiting.item.gates)
+      const alone = await this.#check(tree, commit, waiting.item)
       this.#end(
         waiting,
         alone.kind === 'open'
           ? asGuilty(gate)
-          : { kind: 'broken', detail: `branch ${base.name} itself fails: ${alone.detail}` },
+          : {
+              kind: 'broken',
+              detail: `the checks already fail on ${target.name}; fix it, then resume: ${alone.detail}`,
+            },
       )
     }
   }

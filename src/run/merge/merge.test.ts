@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync
 import { join } from 'node:path'
 import { gitIn, Repository } from '../../../tests/support/merge-repository.ts'
 import { integrate, type MergeMethod } from './integrate.ts'
-import { completeMove, moveBranch } from './move-base.ts'
+import { completeMove, moveBranch } from './move-branch.ts'
 
 function request(onto: string, tip: string, method: MergeMethod = 'rebase') {
   return { onto, tip, method, branch: 'one' }
@@ -18,6 +18,7 @@ describe('the work of a branch is put onto another commit', () => {
     expect(await integrate(tree, request(onto, tip))).toEqual({
       kind: 'ready',
       commit: tip,
+      commits: 2,
       copies: [],
     })
     expect(readFileSync(join(tree.path, 'a.txt'), 'utf8')).toBe('one\n')
@@ -112,6 +113,7 @@ describe('the work of a branch is put onto another commit', () => {
     expect(await integrate(tree, request(onto, tip))).toEqual({
       kind: 'ready',
       commit: onto,
+      commits: 0,
       copies: [],
     })
   })

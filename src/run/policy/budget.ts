@@ -2,18 +2,21 @@ import { formatMoney, formatTokens } from '../../base/amounts.ts'
 import { withoutSkips } from '../../base/awake.ts'
 import { formatDuration } from '../../base/durations.ts'
 import type { End, Spent } from '../../records/events/schema.ts'
-import { countTokens } from '../../records/events/spent.ts'
-import { stepAt, type RunState } from '../../records/events/state.ts'
-import type { Plan, StepNode } from '../../chain/plan/plan.ts'
+import { countTokens, NOTHING_SPENT } from '../../records/events/spent.ts'
+import { groupAt, stepAt, type RunState } from '../../records/events/state.ts'
+import { groupIdOf, groupKeys } from '../../records/events/tree.ts'
+import { groupPolicy, type Plan, type StepNode } from '../../chain/plan/plan.ts'
 import type { Budget } from '../../chain/plan/policy.ts'
 
 /** One limit of a budget, and how much of it is used. */
 interface Limit {
-  readonly of: 'the step' | 'the run'
+  readonly of: 'the step' | 'the group' | 'the run'
   readonly kind: keyof Budget
   readonly limit: number
   readonly used: number
 }
+
+const CAUSES = { costUsd: 'cost', tokens: 'tokens', ms: 'time' } as const
 
 const FORMATS = {
   costUsd: formatMoney,
@@ -39,9 +42,21 @@ export function limitsOf(
     })
   }
   return [
-    ...(step ? limits('the step', step.policy.budget, stepAt(state, step.number).spent) : []),
+    ...(step ? limits('the step', step.policy.budget, stepAt(state, step).spent) : []),
+    ...groupBudgets(step, plan, state).flatMap(({ budget, spent }) =>
+      limits('the group', budget, spent),
+    ),
     ...limits('the run', plan.budget, state.spent),
   ]
+}
+
+/** The budgets of the groups around a step. */
+export function groupBudgets(step: StepNode | undefined, plan: Plan, state: RunState) {
+  return (step === undefined ? [] : groupKeys(step)).map((key) => ({
+    key,
+    budget: groupPolicy(plan, groupIdOf(key))?.budget ?? {},
+    spent: groupAt(state, key)?.spent ?? NOTHING_SPENT,
+  }))
 }
 
 /** The end of a step or run by a limit that is used up. */
@@ -50,7 +65,8 @@ export function endBy(limit: Limit | undefined): End | undefined {
   const format = FORMATS[limit.kind]
   const amounts = `${format(limit.used)} of ${format(limit.limit)}`
   const unit = limit.kind === 'tokens' ? ' tokens' : ''
-  return { reason: 'budget', detail: `budget of ${limit.of} spent: ${amounts}${unit}` }
+  const detail = `budget of ${limit.of} spent: ${amounts}${unit}`
+  return { reason: 'budget', detail, cause: CAUSES[limit.kind] }
 }
 
 export function isUsedUp({ limit, used }: Limit): boolean {

@@ -32,6 +32,10 @@ export interface CommandEnd {
 /** Exit codes of the shell for a command that it could not run. */
 const NOT_RUN: readonly number[] = [126, 127]
 
+/** The shell adds the number of the signal to this if one has killed its command. */
+const KILLED = 128
+const MOST_SIGNALS = 64
+
 /** Runs a command in the shell, supervised like an agent, and emits its result. */
 export async function runCommand(
   request: CommandRequest,
@@ -42,7 +46,7 @@ export async function runCommand(
   const began = awakeMs()
   const tail = new Tail(context.ports.maskStream)
   const end = await supervise(request, tail, context, stop)
-  const { result, detail } = judge(end)
+  const { result, detail } = judge(end, role)
   const text = tail.end()
   if (result === 'stopped') return { result, detail, tail: text }
   context.ports.emit({
@@ -72,7 +76,7 @@ async function supervise(
   context: Context,
   stop: AbortSignal,
 ): Promise<Exit | Cut | SpawnError | undefined> {
-  const { plan, ports, family, spending } = context
+  const { plan, ports, processes, spending } = context
   const { command, step, iteration = 1, stdin } = request
   const launch = { ...shellLaunch(command), ...(stdin === undefined ? {} : { stdin }) }
   // Gates are limited by the time that the budget leaves, hooks are not.
@@ -93,7 +97,7 @@ async function supervise(
       force: ports.force,
       take: (stream, bytes) => tail.add(stream, bytes),
     })
-    return await family.whileAlive(finished)
+    return await processes.whileAlive(finished)
   } catch (error) {
     if (error instanceof SpawnError) return error
     throw error
@@ -102,22 +106,29 @@ async function supervise(
   }
 }
 
-function judge(end: Exit | Cut | SpawnError | undefined): Pick<CommandEnd, 'result' | 'detail'> {
+function judge(
+  end: Exit | Cut | SpawnError | undefined,
+  role: CommandRequest['role'],
+): Pick<CommandEnd, 'result' | 'detail'> {
+  // A condition that was killed says nothing: skipping the step could hide that nothing was done.
+  const cut = role === 'when' ? 'broken' : 'failed'
   if (end === undefined) return { result: 'stopped', detail: 'stopped' }
   if (end instanceof SpawnError) return { result: 'broken', detail: end.message }
   switch (end.kind) {
     case 'exited':
       if (end.code === 0) return { result: 'ok', detail: 'exit 0' }
-      return {
-        result: NOT_RUN.includes(end.code) ? 'broken' : 'failed',
-        detail: `exit ${end.code}`,
-      }
+      if (NOT_RUN.includes(end.code)) return { result: 'broken', detail: `exit ${end.code}` }
+      return { result: isKilled(end.code) ? cut : 'failed', detail: `exit ${end.code}` }
     case 'signalled':
-      return { result: 'failed', detail: `killed by ${end.signal}` }
+      return { result: cut, detail: `killed by ${end.signal}` }
     case 'timed_out':
     case 'idle':
-      return { result: 'failed', detail: `timed out after ${formatDuration(end.ms)}` }
+      return { result: cut, detail: `timed out after ${formatDuration(end.ms)}` }
     case 'budget':
       return { result: 'late', detail: end.error }
   }
+}
+
+function isKilled(code: number): boolean {
+  return code > KILLED && code <= KILLED + MOST_SIGNALS
 }

@@ -1,10 +1,11 @@
 import type { RunEvent } from '../../records/events/schema.ts'
 import type { HookName } from '../../chain/plan/policy.ts'
-import type { StepNode } from '../../chain/plan/plan.ts'
+import { groupPolicy, type StepNode } from '../../chain/plan/plan.ts'
+import { groupIdOf, groupKeys } from '../../records/events/tree.ts'
 import { runCommand } from './command.ts'
 import type { Context } from '../context.ts'
 
-/** Runs the hooks of step and chain with the event on stdin; returns the first failure. */
+/** Runs the hooks of step, groups and chain with the event on stdin; returns the first failure. */
 export async function runHooks(
   name: HookName,
   event: RunEvent,
@@ -13,7 +14,9 @@ export async function runHooks(
   stop?: AbortSignal,
 ): Promise<string | undefined> {
   let problem: string | undefined
-  for (const command of [step?.policy.hooks[name], context.plan.hooks[name]]) {
+  const keys = step === undefined ? [] : groupKeys(step).toReversed()
+  const groups = keys.map((key) => groupPolicy(context.plan, groupIdOf(key))?.hooks[name])
+  for (const command of [step?.policy.hooks[name], ...groups, context.plan.hooks[name]]) {
     if (command === undefined) continue
     const iteration = 'iteration' in event ? event.iteration : undefined
     const request = { role: name, command, step, iteration, stdin: `${JSON.stringify(event)}\n` }

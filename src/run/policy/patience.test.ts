@@ -72,6 +72,23 @@ const limitAt = (now: number, inMs: number): Outcome => ({
   resetsAt: (now + inMs) / 1000,
 })
 
+test('a limit that is always about to reset is asked again less and less often', () => {
+  const tried = patience()
+  let now = NOW
+  const waits = Array.from({ length: 5 }, () => {
+    const { until } = pause(tried.after(limitAt(now, 1000), now))
+    const ms = until - now
+    now = until
+    tried.waited(now)
+    return ms / 1000
+  })
+  const seconds = [1, 10, 20, 40, 80]
+  waits.forEach((wait, index) => {
+    expect(wait).toBeGreaterThanOrEqual(seconds[index]!)
+    expect(wait).toBeLessThanOrEqual(seconds[index]! * 1.06)
+  })
+})
+
 test('waits add up, unless there was work in between', () => {
   const tried = patience({ maxWaitMs: 10 * MINUTE })
   pause(tried.after(limitAt(NOW, 6 * MINUTE), NOW))

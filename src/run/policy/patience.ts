@@ -5,7 +5,7 @@ import type { End, Outcome } from '../../records/events/schema.ts'
 import { describeOutcome } from '../../records/events/describe-outcome.ts'
 import type { Policy } from '../../chain/plan/policy.ts'
 
-/** First waits for a limit without a reset time, and for one whose reset time has passed. */
+/** First waits for a limit without a reset time, and for one whose reset time has passed or was close before. */
 const BLIND_MS = 60_000
 const JUST_OVER_MS = 10_000
 const MAX_BLIND_MS = 30 * 60_000
@@ -32,6 +32,8 @@ export class Patience {
   readonly #policy: Policy
   #failures = 0
   #blindMs = 0
+  /** Whether a reset time in the next seconds has been waited for. */
+  #wasClose = false
   /**
    * The time waited for each since an attempt last did real work. Quotas reset by the wall clock;
    * retries do not count time in which the machine slept.
@@ -79,6 +81,7 @@ export class Patience {
 
   #forgetLimits(): void {
     this.#blindMs = 0
+    this.#wasClose = false
     this.#waited.quota = 0
   }
 
@@ -90,7 +93,11 @@ export class Patience {
   #afterLimit(outcome: Outcome & { kind: 'rate_limited' }, now: number): Pause | End {
     const { error, resetsAt = 0 } = outcome
     const reset = resetsAt * 1000
-    const ms = reset > now ? reset - now : this.#nextBlind(reset > 0 ? JUST_OVER_MS : BLIND_MS)
+    const isClose = reset <= now + JUST_OVER_MS
+    // A reset time that is always just ahead must not cause a request per second.
+    const isBelieved = reset > now && !(isClose && this.#wasClose)
+    this.#wasClose ||= isClose
+    const ms = isBelieved ? reset - now : this.#nextBlind(reset > 0 ? JUST_OVER_MS : BLIND_MS)
     if (this.#waited.quota + ms > this.#policy.maxWaitMs) {
       return { reason: 'quota', detail: this.#describeLimit(reset, now) }
     }

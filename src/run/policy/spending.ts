@@ -2,13 +2,20 @@ import { formatMoney, formatTokens } from '../../base/amounts.ts'
 import { afterAwake, awakeMs } from '../../base/awake.ts'
 import { formatDuration } from '../../base/durations.ts'
 import { UserError } from '../../base/errors.ts'
-import type { End, Spent, Usage } from '../../records/events/schema.ts'
+import type { BudgetSpent, End, Spent, Usage } from '../../records/events/schema.ts'
 import { countTokens, NOTHING_SPENT } from '../../records/events/spent.ts'
-import { spend, stepAt, type RunState } from '../../records/events/state.ts'
+import {
+  areParallel,
+  isDone as isDoneIn,
+  spend,
+  stepAt,
+  type RunState,
+} from '../../records/events/state.ts'
 import type { TokensLeft } from '../../engines/native/io.ts'
-import type { Plan, StepNode } from '../../chain/plan/plan.ts'
+import { DEFAULT_PARALLEL, type Plan, type StepNode } from '../../chain/plan/plan.ts'
 import type { Budget } from '../../chain/plan/policy.ts'
-import { endBy, isUsedUp, leftOver, limitsOf, tightest } from './budget.ts'
+import { endBy, groupBudgets, isUsedUp, leftOver, limitsOf, tightest } from './budget.ts'
+import { groupKeys, keyOf } from '../../records/events/tree.ts'
 import type { Place } from '../place.ts'
 
 /** Who shares the money that is left. */
@@ -21,7 +28,7 @@ interface Sharing {
 
 /** What one turn of an agent may spend. */
 interface Allowance {
-  /** Aborts, with a text as its reason, when nothing is left. */
+  /** Aborts, with a `BudgetSpent` as its reason, when nothing is left. */
   readonly spent: AbortSignal
   update(usage: Usage | undefined): void
   /** Undefined if there is no limit. */
@@ -56,7 +63,7 @@ interface Turn {
 
 /** A budget, the turns that spend from it, and what is spent according to the events. */
 interface Account {
-  readonly of: 'the task' | 'the step' | 'the run'
+  readonly of: 'the task' | 'the step' | 'the group' | 'the run'
   readonly turns: readonly Turn[]
   readonly budget: Budget
   readonly spent: Spent
@@ -108,12 +115,16 @@ export class Spending {
    */
   reserve(step: StepNode, place: Place, sharing: Sharing = {}): Omit<Budget, 'ms'> {
     const { costUsd, ms: _, ...left } = this.left(step)
-    const key = keyOf(place.scope)
+    const key = turnKey(place.scope)
     const isTask = place.task !== undefined
     // Programs neither get a cost limit nor report their cost.
     const reportsCost = step.agent.engine !== 'binary'
     const rest = costUsd === undefined ? Infinity : this.#unreserved(costUsd, key)
-    const share = Math.min(shareOf(rest, sharing), step.taskBudget?.costUsd ?? Infinity)
+    const sharers = isTask ? 1 : this.#countSharers(step)
+    const share = Math.min(
+      shareOf(rest, { sharers, ...sharing }),
+      step.taskBudget?.costUsd ?? Infinity,
+    )
     if (isTask && reportsCost && share < LEAST_USD) throw nothingLeft(costUsd ?? share)
     const limit = share === Infinity ? {} : { costUsd: share }
     const reservedUsd = reportsCost ? limit.costUsd : undefined
@@ -126,7 +137,7 @@ export class Spending {
 
   /** Opens the allowance of an agent to which `reserve` gave a share. */
   open({ scope }: Place): Allowance {
-    const turn = this.#turns.get(keyOf(scope))!
+    const turn = this.#turns.get(turnKey(scope))!
     const { time } = turn
     const cancel = time && afterAwake(time.end - awakeMs(), () => this.#endTime(turn, time))
     return {
@@ -152,7 +163,7 @@ export class Spending {
 
   /** Whether money is left for an agent that has used up its share. */
   hasMore({ scope }: Place): boolean {
-    const key = keyOf(scope)
+    const key = turnKey(scope)
     const turn = this.#turns.get(key)
     if (turn?.isShare !== true) return false
     const { costUsd = 0 } = this.left(turn.step)
@@ -161,15 +172,28 @@ export class Spending {
 
   /** From now on the events contain the usage of this agent. */
   recorded(scope: readonly string[]): void {
-    this.#turns.delete(keyOf(scope))
+    this.#turns.delete(turnKey(scope))
   }
 
   #limits(step: StepNode | undefined, now?: number): ReturnType<typeof limitsOf> {
     let state = this.#state()
     for (const { step: at, usage } of this.#turns.values()) {
-      if (usage !== undefined) state = spend(state, at.number, usage, false)
+      if (usage !== undefined) state = spend(state, stepAt(state, at), usage, false)
     }
     return limitsOf(step, this.#plan, state, now)
+  }
+
+  /** How many agents that may run in parallel have no share yet, including this one. */
+  #countSharers(step: StepNode): number {
+    const state = this.#state()
+    const key = keyOf(step)
+    const turns = [...this.#turns.values()].filter(({ isTask }) => !isTask)
+    const busy = new Set(turns.map((turn) => keyOf(turn.step)))
+    const others = state.steps.filter(
+      (each) => !busy.has(each.key) && areParallel(state, key, each.key) && !isDoneIn(state, each),
+    )
+    const free = (this.#plan.maxParallel ?? DEFAULT_PARALLEL) - busy.size
+    return Math.max(1, Math.min(others.length + 1, free))
   }
 
   /** The time runs from now on, even before the agent starts. */
@@ -191,7 +215,7 @@ export class Spending {
   #endTime(turn: Turn, own: NonNullable<Turn['time']>): void {
     const { of } = own
     const sharers = this.#accounts(turn).find((account) => account.of === of)!.turns
-    for (const { spent, time } of sharers) spent.abort(describeTime(time ?? own))
+    for (const { spent, time } of sharers) spent.abort(timeSpent(time ?? own))
   }
 
   /** The rest without what is reserved for agents at work. */
@@ -206,11 +230,16 @@ export class Spending {
     const { step } = turn
     const state = this.#state()
     const all = [...this.#turns.values()]
-    const own = all.filter((each) => each.step.number === step.number)
-    const stepSpent = stepAt(state, step.number).spent
+    const own = all.filter((each) => keyOf(each.step) === keyOf(step))
+    const stepSpent = stepAt(state, step).spent
     return [
       { of: 'the task', turns: [turn], budget: step.taskBudget ?? {}, spent: NOTHING_SPENT },
       { of: 'the step', turns: own, budget: step.policy.budget, spent: stepSpent },
+      ...groupBudgets(step, this.#plan, state).map(({ key, ...account }) => ({
+        of: 'the group' as const,
+        turns: all.filter((each) => groupKeys(each.step).includes(key)),
+        ...account,
+      })),
       { of: 'the run', turns: all, budget: this.#plan.budget, spent: state.spent },
     ]
   }
@@ -220,27 +249,34 @@ export class Spending {
     for (const { turns, budget, spent } of this.#accounts(turn)) {
       const { tokens = Infinity, costUsd = Infinity } = budget
       const used = turns.reduce((sum, { usage }) => sum + tokensIn(usage), 0)
-      const left = Math.max(0, tokens - countTokens(spent))
       const usedUsd = turns.reduce((sum, { usage }) => sum + (usage?.costUsd ?? 0), 0)
-      const leftUsd = Math.max(0, costUsd - spent.costUsd)
+      const [allUsed, allUsd] = [used + countTokens(spent), usedUsd + spent.costUsd]
       for (const each of turns) {
-        if (used > left && !(each.isTask && isDone(each)))
-          each.spent.abort(`${formatTokens(used)} tokens used, ${formatTokens(left)} left`)
-        if (usedUsd > 0 && usedUsd >= leftUsd && !isDone(each))
-          each.spent.abort(`${formatMoney(usedUsd)} used, ${formatMoney(leftUsd)} left`)
+        if (used > 0 && allUsed > tokens && !(each.isTask && isDone(each)))
+          each.spent.abort({
+            limit: 'tokens',
+            error: `${formatTokens(allUsed)} of ${formatTokens(tokens)} tokens`,
+          } satisfies BudgetSpent)
+        if (usedUsd > 0 && allUsd >= costUsd && !isDone(each))
+          each.spent.abort({
+            limit: 'cost',
+            error: `${formatMoney(allUsd)} of ${formatMoney(costUsd)}`,
+          } satisfies BudgetSpent)
       }
     }
   }
 }
 
-function describeTime({ ms, usedMs }: NonNullable<Turn['time']>): string {
+function timeSpent({ ms, usedMs }: NonNullable<Turn['time']>): BudgetSpent {
   // Less is the start of the run.
-  return usedMs < 1000 ? `no time left after ${formatDuration(ms)}` : timeOver(ms)
+  return usedMs < 1000
+    ? { limit: 'time', error: `no time left after ${formatDuration(ms)}` }
+    : timeOver(ms)
 }
 
 /** For a limit of which a part was already used. */
-export function timeOver(ms: number): string {
-  return `no time left after another ${formatDuration(ms)}`
+export function timeOver(ms: number): BudgetSpent {
+  return { limit: 'time', error: `the remaining ${formatDuration(ms)} ran out` }
 }
 
 /** One answer to work, and one to report the results. */
@@ -294,6 +330,6 @@ function isDone({ step, usage, isOver = false }: Turn): boolean {
   return step.agent.engine === 'native' ? isOver : usage?.costUsd !== undefined
 }
 
-function keyOf(scope: readonly string[]): string {
+function turnKey(scope: readonly string[]): string {
   return scope.join('/')
 }

@@ -1,10 +1,10 @@
 import { stepAt } from '../../records/events/state.ts'
 import { UserError } from '../../base/errors.ts'
-import { TASK_NOT_DONE } from '../../records/events/describe-outcome.ts'
 import { builtInVariables, type StepNode } from '../../chain/plan/plan.ts'
 import type { TaskCounts } from '../../chain/plan/tasks.ts'
 import {
   endOfTasks,
+  isInBranches,
   picksTask,
   describeReady,
   workerTask,
@@ -22,10 +22,10 @@ export async function whyNotDone(
 ): Promise<{ readonly why: 'tasks_ready' | 'task_open'; readonly detail: string } | undefined> {
   const ready = await stillReady(step, ports)
   if (ready !== undefined) return { why: 'tasks_ready', detail: ready }
-  const missing = await missingOfWorker(step, builtInVariables(plan.run, step, iteration), ports)
+  const missing = await missingOfWorker(step, builtInVariables(plan, step, iteration), ports)
   return missing === undefined
     ? undefined
-    : { why: 'task_open', detail: `${TASK_NOT_DONE}: ${missing}` }
+    : { why: 'task_open', detail: `the task is not done: ${missing}` }
 }
 
 /** What is missing from the task of a worker: the named one, or any that it picked. */
@@ -66,10 +66,15 @@ export async function taskEnd(step: StepNode, ports: Ports): Promise<TaskVerdict
   return step.agent.finishesTasks === true ? endOfTasks(await countTasks(step, ports)) : undefined
 }
 
+/** Whether an agent that builds from tasks has to wait for other branches of the run. */
+export async function waitsForBranches(step: StepNode, ports: Ports): Promise<boolean> {
+  return step.agent.finishesTasks === true && isInBranches(await countTasks(step, ports))
+}
+
 /** Counts the tasks, including what became of those that were open before. */
-export function countTasks({ number }: StepNode, { tasks, state }: Ports): Promise<TaskCounts> {
+export function countTasks(step: StepNode, { tasks, state }: Ports): Promise<TaskCounts> {
   const { openTasks: inRun = [] } = state()
-  const { openTasks: inStep = [] } = stepAt(state(), number)
+  const { openTasks: inStep = [] } = stepAt(state(), step)
   return tasks.count({ inRun, inStep })
 }
 
@@ -78,9 +83,8 @@ export async function newlyOpen(
   step: StepNode,
   { tasks, state }: Ports,
 ): Promise<{ readonly openTasks?: string[] }> {
-  const { agent, number } = step
-  if (agent.finishesTasks !== true && !picksTask(step)) return {}
-  const known = new Set(stepAt(state(), number).openTasks)
+  if (step.agent.finishesTasks !== true && !picksTask(step)) return {}
+  const known = new Set(stepAt(state(), step).openTasks)
   const openTasks = (await tasks.open()).filter((id) => !known.has(id))
   return openTasks.length === 0 ? {} : { openTasks }
 }

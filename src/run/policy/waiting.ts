@@ -22,9 +22,11 @@ export async function waitFor(
   stop: AbortSignal = context.ports.stop,
 ): Promise<'over' | 'retry_now' | 'stopped'> {
   const { ports } = context
+  const { control } = ports
   const began = Date.now()
-  // Clears a request that came after the end of an earlier wait.
-  ports.control.takeRetryNow()
+  const others = waitsFor(control)
+  // Clears a request that came after the end of the last wait.
+  if (others.size === 0) control.takeRetryNow()
   const event = ports.emit({
     type: 'waiting',
     ...place,
@@ -34,7 +36,12 @@ export async function waitFor(
   })
   const over = new AbortController()
   const hook = runHooks('onWait', event, step, context, AbortSignal.any([stop, over.signal]))
-  const cause = await waitUntil(until, ports.control, stop)
+  const retry = new AbortController()
+  others.add(retry)
+  const cause = await waitUntil(until, control, { stop, retry: retry.signal }, () => {
+    for (const each of others) each.abort()
+  })
+  others.delete(retry)
   // The hook runs beside the wait and may finish.
   const late = cause === 'over' ? HOOK_MS : CUT_SHORT_MS
   await firstCause({ hook, late, stop })
@@ -44,18 +51,29 @@ export async function waitFor(
   return cause
 }
 
+/** The current waits of each run: a request to retry ends all of them, and only one sees it. */
+const WAITS = new WeakMap<Ports['control'], Set<AbortController>>()
+
+function waitsFor(control: Ports['control']): Set<AbortController> {
+  const known = WAITS.get(control) ?? new Set()
+  WAITS.set(control, known)
+  return known
+}
+
 async function waitUntil(
   until: number,
   control: Ports['control'],
-  stop: AbortSignal,
+  { stop, retry }: { readonly stop: AbortSignal; readonly retry: AbortSignal },
+  retryAll: () => void,
 ): Promise<'over' | 'retry_now' | 'stopped'> {
   const watch = new Watch(until)
   for (;;) {
     if (stop.aborted || control.isStopRequested) return 'stopped'
-    if (control.takeRetryNow()) return 'retry_now'
+    if (control.takeRetryNow()) retryAll()
+    if (retry.aborted) return 'retry_now'
     const rest = watch.restMs()
     if (rest <= 0) return 'over'
-    await firstCause({ poll: Math.min(rest, POLL_MS), stop })
+    await firstCause({ poll: Math.min(rest, POLL_MS), stop, retry })
   }
 }
 

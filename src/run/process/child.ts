@@ -1,8 +1,8 @@
 import { closeSync, constants, existsSync, openSync } from 'node:fs'
 import type { ProcessLaunch } from '../../engines/engine.ts'
 import { errorCode, errorText } from '../../base/errors.ts'
-import { waitForOwn } from '../../base/linux/own-children.ts'
-import { holdPipe, type Pipe } from './pipe.ts'
+import { waitForOwn } from '../../base/linux/children.ts'
+import { openChildPipe, type Pipe } from './pipe.ts'
 import { makeTempFiles, type TempFiles } from './temp-files.ts'
 
 export type Exit =
@@ -27,8 +27,8 @@ export class FilesError extends SpawnError {}
 
 export function startChild(launch: ProcessLaunch, cwd: string, env: Record<string, string>): Child {
   const files = prepareFiles(launch)
-  const out = holdPipe()
-  const err = holdPipe()
+  const out = openChildPipe()
+  const err = openChildPipe()
   const mark = openMark(env['FORKHESTRA_RECORD'])
   try {
     const child = Bun.spawn([...files.argv], {

@@ -1,7 +1,7 @@
 import { awakeMs } from '../../base/awake.ts'
 import { firstCause } from '../../base/first-cause.ts'
 import { sendSignal } from './child.ts'
-import { readProc } from '../../base/linux/process-table.ts'
+import { readStat } from '../../base/linux/process-table.ts'
 
 /** Time from SIGTERM to SIGKILL. */
 const TERM_MS = 2000
@@ -78,6 +78,5 @@ async function until(isOver: () => boolean, ms: number, cut?: AbortSignal): Prom
 
 /** Whether a process exists and is not a zombie. */
 export function isRunning(pid: number): boolean {
-  const stat = readProc(pid, 'stat')
-  return stat !== undefined && !/^[ZX]/.test(stat.slice(stat.lastIndexOf(')') + 2))
+  return readStat(pid)?.isDead === false
 }

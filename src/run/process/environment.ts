@@ -1,8 +1,11 @@
+import { withoutGitPlaces } from '../../base/git.ts'
 import { ownIdentity } from '../../base/linux/process-identity.ts'
 import type { QueueServer } from '../../engines/engine.ts'
 import type { StepNode } from '../../chain/plan/plan.ts'
-import { MAIN, type Acting } from '../../queue/task.ts'
+import { agentName, MAIN, type Acting } from '../../queue/task.ts'
+import { agentNameOf } from '../agent-names.ts'
 import type { Context } from '../context.ts'
+import { currentPlace, isScoped } from '../place.ts'
 import type { Ports } from '../ports.ts'
 
 /** The environment of every process of a step. */
@@ -11,15 +14,25 @@ export function stepEnvironment(
   iteration: number,
   { plan, ports }: Context,
 ): Record<string, string> {
+  const inherited = runEnvironment(plan.run, ports)
   return {
-    ...runEnvironment(plan.run, ports),
+    // An agent in its own worktree must not commit to the user's branch.
+    ...(step.cwd === plan.cwd ? inherited : withoutGitPlaces(inherited)),
+    FORKHESTRA_AGENT_NAME: agentNameOf(plan, step),
     ...step.policy.env,
     PWD: step.cwd,
     FORKHESTRA_STEP: String(step.number),
+    ...scopeVariable(step, iteration, ports),
     FORKHESTRA_AGENT: step.agent.name,
     FORKHESTRA_ITERATION: String(iteration),
     FORKHESTRA_MAX_ITERATIONS: String(step.loop ?? 1),
   }
+}
+
+/** Other steps are known by their number. */
+function scopeVariable(step: StepNode, iteration: number, { state }: Ports) {
+  if (!isScoped(step)) return {}
+  return { FORKHESTRA_SCOPE: [...currentPlace(step, state()).scope, `i${iteration}`].join('/') }
 }
 
 /** The environment of every process of a run. */
@@ -31,6 +44,7 @@ export function runEnvironment(run: string, { env, record }: Ports): Record<stri
     FORKHESTRA_PARENT_NAME: _parent,
     FORKHESTRA_TASK_ID: _task,
     FORKHESTRA_TASK_ATTEMPT: _attempt,
+    FORKHESTRA_SCOPE: _scope,
     ...inherited
   } = env
   const identity = ownIdentity()
@@ -49,14 +63,14 @@ export function runEnvironment(run: string, { env, record }: Ports): Record<stri
 export function queueServer(
   run: string,
   { queue, record }: Ports,
-  acting?: Acting,
+  agent: string | Acting,
 ): QueueServer | undefined {
   if (queue?.program === undefined || record === undefined) return undefined
   const env = {
     FORKHESTRA_RUN_ID: run,
-    FORKHESTRA_AGENT_NAME: MAIN,
+    FORKHESTRA_AGENT_NAME: agentName(agent),
     FORKHESTRA_RECORD: record,
-    ...(acting === undefined ? {} : actingEnvironment(acting)),
+    ...(typeof agent === 'string' ? {} : actingEnvironment(agent)),
   }
   return { program: queue.program, env }
 }

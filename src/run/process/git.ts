@@ -1,7 +1,7 @@
 import { errorText, UserError } from '../../base/errors.ts'
 import { firstCause } from '../../base/first-cause.ts'
 import { findGit, SAFE_GIT } from '../../base/git.ts'
-import { waitForOwn } from '../../base/linux/own-children.ts'
+import { waitForOwn } from '../../base/linux/children.ts'
 import { sendSignal } from './child.ts'
 
 /** Work was stopped before it was done. */
@@ -21,6 +21,34 @@ const MOST_BYTES = 64 * 1024 * 1024
 
 /** Returns stdout; throws stderr as an error, a `UserError` if git cannot be run, or a `StopError`. */
 export async function runGit(
+  cwd: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  limits: GitLimits,
+): Promise<Buffer> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await runOnce(cwd, args, env, limits)
+    } catch (error) {
+      const isAgain = tries < MOST_TRIES && HALF_MADE.test(errorText(error)) && isRepeatable(args)
+      if (!isAgain) throw error
+      await firstCause({ stop: limits.stop, pause: PAUSE_MS })
+    }
+  }
+}
+
+/** Git reads the folders of all worktrees, and fails while another process is making one. */
+const HALF_MADE = /failed to read .*\/commondir/
+const MOST_TRIES = 40
+const PAUSE_MS = 50
+
+/** The others may have done a part of their work. */
+function isRepeatable(args: readonly string[]): boolean {
+  if (args.includes('merge')) return args.includes('--ff-only')
+  return !['commit', 'cherry-pick'].some((command) => args.includes(command))
+}
+
+async function runOnce(
   cwd: string,
   args: readonly string[],
   env: Readonly<Record<string, string>>,

@@ -50,7 +50,7 @@ export class Pipe {
 }
 
 /** A pipe for one stream of a child: the end for `spawn`, and how to read from the other one. */
-export interface HeldPipe {
+export interface ChildPipe {
   readonly stdio: number | 'pipe'
   /** Call after the start, even if it failed. */
   releaseWriter(): void
@@ -59,7 +59,7 @@ export interface HeldPipe {
   discard(): void
 }
 
-export function holdPipe(): HeldPipe {
+export function openChildPipe(): ChildPipe {
   const ends = openPipe()
   if (ends === undefined) {
     return {

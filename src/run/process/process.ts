@@ -1,12 +1,13 @@
 import type { ProcessLaunch } from '../../engines/engine.ts'
+import type { BudgetSpent } from '../../records/events/schema.ts'
 import type { Grace } from '../../chain/plan/policy.ts'
 import { startChild, type Child, type Exit } from './child.ts'
 import { endProcesses } from './end-processes.ts'
-import { treeOf } from './family.ts'
+import { treeOf } from './run-processes.ts'
 import { firstCause } from '../../base/first-cause.ts'
 import type { Pipe } from './pipe.ts'
 import { stopReasonOf } from '../ports.ts'
-import { Silence } from './silence.ts'
+import { IdleTimer } from './idle-timer.ts'
 
 /** How long a pipe is read after the end of its process, while others hold it open. */
 const LINGER_MS = 1000
@@ -34,14 +35,14 @@ export interface Supervision {
 export interface Limits {
   readonly timeoutMs?: number | undefined
   readonly idleMs?: number | undefined
-  /** Aborts, with a text as its reason, when a budget is spent. */
+  /** Aborts, with a `BudgetSpent` as its reason, when a budget is spent. */
   readonly budget?: AbortSignal | undefined
 }
 
 /** The limit for which a process was ended. */
 export type Cut =
   | { readonly kind: 'timed_out' | 'idle'; readonly ms: number }
-  | { readonly kind: 'budget'; readonly error: string }
+  | ({ readonly kind: 'budget' } & Readonly<BudgetSpent>)
 
 /** Runs a command in the shell. */
 export function shellLaunch(command: string): ProcessLaunch {
@@ -54,12 +55,12 @@ export function shellLaunch(command: string): ProcessLaunch {
  */
 export function startProcess(launch: ProcessLaunch, supervision: Supervision) {
   const child = startChild(launch, supervision.cwd, supervision.env)
-  const silence = new Silence(supervision.limits.idleMs)
+  const idleTimer = new IdleTimer(supervision.limits.idleMs)
   const passOn = (stream: 'out' | 'err') => (bytes: Uint8Array) =>
-    silence.breakFor(() => supervision.take(stream, bytes))
+    idleTimer.resetFor(() => supervision.take(stream, bytes))
   const said = Promise.all([pump(child.out, passOn('out')), pump(child.err, passOn('err'))])
   const isStructured = launch.isStructured === true
-  return { pid: child.pid, finished: finish(child, said, silence, supervision, isStructured) }
+  return { pid: child.pid, finished: finish(child, said, idleTimer, supervision, isStructured) }
 }
 
 async function pump(pipe: Pipe, take: (bytes: Uint8Array) => void | Promise<void>): Promise<void> {
@@ -73,17 +74,17 @@ async function pump(pipe: Pipe, take: (bytes: Uint8Array) => void | Promise<void
 async function finish(
   child: Child,
   said: Promise<unknown>,
-  silence: Silence,
+  idleTimer: IdleTimer,
   supervision: Supervision,
   isStructured: boolean,
 ): Promise<Exit | Cut | undefined> {
   try {
-    const cut = await waitForExit(child, said, silence, supervision, isStructured)
-    silence.end()
+    const cut = await waitForExit(child, said, idleTimer, supervision, isStructured)
+    idleTimer.end()
     await drain(child, said, supervision)
     return cut === 'exit' ? await child.exited : cut === 'stop' ? undefined : cut
   } finally {
-    silence.end()
+    idleTimer.end()
     await Promise.all([child.out.close(), child.err.close()])
   }
 }
@@ -92,7 +93,7 @@ async function finish(
 async function waitForExit(
   child: Child,
   said: Promise<unknown>,
-  silence: Silence,
+  idleTimer: IdleTimer,
   { enough, grace, limits, stop, force }: Supervision,
   isStructured: boolean,
 ): Promise<'exit' | 'stop' | Cut> {
@@ -101,7 +102,7 @@ async function waitForExit(
     said.catch(() => resolve())
   })
   const { timeoutMs: timeout, budget } = limits
-  const limiting = { timeout, idle: silence.tooLong, budget }
+  const limiting = { timeout, idle: idleTimer.expired, budget }
   let cause: 'exit' | 'enough' | 'stop' | 'late' | 'broken' | keyof typeof limiting =
     await firstCause({
       exit,
@@ -135,7 +136,7 @@ async function interrupt(child: Child, tree: () => number[], stop: AbortSignal):
 export function cutBy(cause: string, { timeoutMs, idleMs, budget }: Limits): Cut | undefined {
   if (cause === 'timeout') return { kind: 'timed_out', ms: timeoutMs! }
   if (cause === 'idle') return { kind: 'idle', ms: idleMs! }
-  if (cause === 'budget') return { kind: 'budget', error: String(budget!.reason) }
+  if (cause === 'budget') return { kind: 'budget', ...(budget!.reason as BudgetSpent) }
   return undefined
 }
 

@@ -11,11 +11,15 @@ const SHORT_BYTES = 400
  */
 export class Tail {
   readonly #masked: Readonly<Record<'out' | 'err', MaskStream>>
-  #bytes = Buffer.alloc(0)
+  readonly #keptBytes: number
+  /** Kept separately: concatenating at every chunk would be quadratic. */
+  readonly #pieces: Uint8Array[] = []
   #size = 0
+  isCut = false
 
-  constructor(mask: () => MaskStream) {
+  constructor(mask: () => MaskStream, keptBytes = KEPT_BYTES) {
     this.#masked = { out: mask(), err: mask() }
+    this.#keptBytes = keptBytes
   }
 
   add(stream: 'out' | 'err', bytes: Uint8Array): void {
@@ -25,23 +29,29 @@ export class Tail {
   /** The printable text, to be called after the last `add`. */
   end(): string {
     for (const stream of ['out', 'err'] as const) this.#keep(this.#masked[stream].end())
-    const isCut = this.#size > KEPT_BYTES
-    const text = (isCut ? this.#withoutBeginning() : this.#bytes).toString('utf8').toWellFormed()
-    return printableLines(Bun.stripANSI(text)).trimEnd()
+    const all = Buffer.concat(this.#pieces)
+    this.isCut ||= all.length > this.#keptBytes
+    const kept = this.isCut ? withoutBeginning(all.subarray(-this.#keptBytes)) : all
+    return printableLines(Bun.stripANSI(kept.toString('utf8').toWellFormed())).trimEnd()
   }
 
   #keep(bytes: Uint8Array): void {
+    if (bytes.length === 0) return
+    // Copied, because the caller may reuse the chunk.
+    this.#pieces.push(bytes.slice())
     this.#size += bytes.length
-    const before = bytes.length >= KEPT_BYTES ? Buffer.alloc(0) : this.#bytes
-    this.#bytes = Buffer.concat([before, bytes.subarray(-KEPT_BYTES)]).subarray(-KEPT_BYTES)
+    while (this.#size - this.#pieces[0]!.length >= this.#keptBytes) {
+      this.#size -= this.#pieces.shift()!.length
+      this.isCut = true
+    }
   }
+}
 
-  /** Whole lines, unless the first one is too long to drop. */
-  #withoutBeginning(): Buffer {
-    const line = this.#bytes.indexOf('\n') + 1
-    if (line > 0 && line <= SHORT_BYTES) return this.#bytes.subarray(line)
-    // Skips the rest of a UTF-8 sequence that was cut.
-    const letter = this.#bytes.findIndex((byte) => (byte & 0xc0) !== 0x80)
-    return Buffer.concat([Buffer.from('…'), this.#bytes.subarray(Math.max(0, letter))])
-  }
+/** Whole lines, unless the first one is too long to drop. */
+function withoutBeginning(bytes: Buffer): Buffer {
+  const line = bytes.indexOf('\n') + 1
+  if (line > 0 && line <= SHORT_BYTES) return bytes.subarray(line)
+  // Skips the rest of a UTF-8 sequence that was cut.
+  const letter = bytes.findIndex((byte) => (byte & 0xc0) !== 0x80)
+  return Buffer.concat([Buffer.from('…'), bytes.subarray(Math.max(0, letter))])
 }

@@ -1,6 +1,7 @@
-import { lstatSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { lstatSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { listNames } from '../../base/files.ts'
 import { processIdentity } from '../../base/linux/process-identity.ts'
 import type { ProcessLaunch } from '../../engines/engine.ts'
 
@@ -66,19 +67,11 @@ const swept = new Set<string>()
 function removeLeftovers(temp: string): void {
   if (swept.has(temp)) return
   swept.add(temp)
-  for (const name of namesIn(temp)) {
+  for (const name of listNames(temp)) {
     const pid = OWN.exec(name)?.[1]
     if (pid === undefined || processIdentity(Number(pid)) !== undefined) continue
     const stat = lstatSync(join(temp, name), { throwIfNoEntry: false })
     const isOurs = stat?.isDirectory() === true && stat.uid === process.getuid?.()
     if (isOurs && Date.now() - stat.mtimeMs > OLD_MS) removeFolder(join(temp, name))
-  }
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-  } catch {
-    return []
   }
 }

@@ -3,10 +3,10 @@ import { constants, fstatSync, lstatSync, readFileSync, readlinkSync, type Stats
 /** Longer files are compared by size and time. */
 const LONG_BYTES = 1024 * 1024
 
-/** The most bytes read for one snapshot; files beyond that are compared by size and time, too. */
+/** The most bytes read for one snapshot; files beyond that are also compared by size and time. */
 const MOST_BYTES = 16 * 1024 * 1024
 
-/** What opening a file costs, in bytes read. */
+/** What opening a file costs, expressed in bytes read. */
 const LEAST_BYTES = 4096
 
 const { O_RDONLY, O_NONBLOCK, O_NOFOLLOW } = constants

@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 import { awakeMs } from '../../base/awake.ts'
-import type { Changes } from '../../records/events/schema.ts'
+import { withoutGitPlaces } from '../../base/git.ts'
+import type { GitChanges } from '../../records/events/schema.ts'
 import { askGit, withOwnFilters, type GitOptions } from './git-command.ts'
 import { hash, Fingerprinter } from './git-print.ts'
-import { parseStatus } from './git-status.ts'
+import { parseGitStatus } from './git-status.ts'
 
 /** The state of a git repository at one moment. */
 export interface GitSnapshot {
@@ -59,7 +60,7 @@ async function takeBefore(
   ])
   if (status === undefined || top === undefined) return undefined
   const root = top.toString().replace(/\n$/, '')
-  const { head, entries } = parseStatus(status)
+  const { head, entries } = parseGitStatus(status)
   const prints = new Map<string, string>()
   for (const [index, { path, isRepository }] of entries.entries()) {
     if (awakeMs() > options.deadline) return undefined
@@ -82,9 +83,8 @@ async function takeBefore(
 
   /** Takes a snapshot of a nested repository, which is a single path in the outer one. */
   function takeInside(cwd: string): Promise<GitSnapshot | undefined> {
-    const { GIT_DIR: _, GIT_WORK_TREE: __, GIT_INDEX_FILE: ___, ...rest } = options.env
     // For a broken nested repository git must not fall back to the outer one.
-    const env = { ...rest, GIT_CEILING_DIRECTORIES: root }
+    const env = { ...withoutGitPlaces(options.env), GIT_CEILING_DIRECTORIES: root }
     return takeBefore({ ...options, cwd, env }, printer, [])
   }
 }
@@ -111,7 +111,7 @@ export async function changesBetween(
   before: GitSnapshot,
   after: GitSnapshot,
   env: Readonly<Record<string, string>>,
-): Promise<Changes> {
+): Promise<GitChanges> {
   const options = { cwd, env, deadline: awakeMs() + LIMIT_MS }
   const paths = new Set([...before.prints.keys(), ...after.prints.keys()])
   const edited = [...paths].filter((path) => before.prints.get(path) !== after.prints.get(path))

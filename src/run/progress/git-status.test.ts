@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { parseStatus } from './git-status.ts'
+import { parseGitStatus } from './git-status.ts'
 
 const OID = 'a'.repeat(40)
 
@@ -13,7 +13,7 @@ test.each<[string, string, boolean]>([
   ['? 1 .M N... x', '1 .M N... x', false],
 ])('%s', (line, path, isRepository) => {
   const said = ['# branch.oid (initial)', '# stash 3', line, ''].join('\0')
-  expect(parseStatus(Buffer.from(said))).toEqual({
+  expect(parseGitStatus(Buffer.from(said))).toEqual({
     head: undefined,
     entries: [{ path: Buffer.from(path), isRepository }],
   })
@@ -21,7 +21,7 @@ test.each<[string, string, boolean]>([
 
 test('a path that is listed twice counts once', () => {
   const said = [`1 D. N... 100644 000000 000000 ${OID} ${OID} a`, '? a', ''].join('\0')
-  expect(parseStatus(Buffer.from(`# branch.oid ${OID}\0${said}`))).toEqual({
+  expect(parseGitStatus(Buffer.from(`# branch.oid ${OID}\0${said}`))).toEqual({
     head: OID,
     entries: [{ path: Buffer.from('a'), isRepository: false }],
   })

@@ -21,7 +21,7 @@ const SUBMODULE = '1 XY '.length
 const HEAD = '# branch.oid '
 
 /** Parses the output of `git status --porcelain=v2 --branch -z --no-renames`. */
-export function parseStatus(said: Buffer): Status {
+export function parseGitStatus(said: Buffer): Status {
   let head: string | undefined
   const entries = new Map<string, Entry>()
   // One character per byte: paths need not be valid UTF-8.

@@ -1,4 +1,5 @@
-import type { Changes, End, Outcome } from '../../records/events/schema.ts'
+import { dropUndefined } from '../../base/objects.ts'
+import type { EndCause, GitChanges, End, Outcome } from '../../records/events/schema.ts'
 import { describeOutcome } from '../../records/events/describe-outcome.ts'
 import { isInRepository } from '../../base/repository.ts'
 import { stepAt } from '../../records/events/state.ts'
@@ -10,11 +11,18 @@ import { changesBetween, takeSnapshot, type GitSnapshot } from './git-snapshot.t
 export interface Judged {
   readonly outcome: Outcome
   /** The result of the gates, if they ran; a change of it counts as progress. */
-  readonly gate?: { readonly isOpen: boolean; readonly detail: string } | undefined
+  readonly gate?: Gate | undefined
   /** What the next prompt says about a failed gate. */
   readonly feedback?: string | undefined
   /** Whether the iteration does not count and is repeated. */
   readonly isAgain?: boolean
+}
+
+interface Gate {
+  readonly isOpen: boolean
+  readonly detail: string
+  /** Why it is closed. */
+  readonly cause?: EndCause
 }
 
 /** What an iteration changed. */
@@ -22,7 +30,7 @@ export interface Measured {
   /** Iterations without progress so far, this one included; undefined if they are not counted. */
   readonly idle?: number
   readonly fingerprint?: string
-  readonly changes?: Changes
+  readonly changes?: GitChanges
 }
 
 /** The state by which progress is recognised; an absent part was not examined. */
@@ -44,6 +52,8 @@ export class ProgressWatch {
   #changedBefore: ReadonlySet<string> = new Set()
   readonly #isGit: boolean
   #hasWarned = false
+  /** Whether something other than an iteration has changed the files since the last one. */
+  #isStale = false
 
   constructor(plan: Plan, ports: Ports) {
     this.#plan = plan
@@ -60,8 +70,18 @@ export class ProgressWatch {
       this.#changedBefore = this.#filesOfRun()
     }
     if (step.policy.stall === 0) return undefined
-    const { fingerprint } = stepAt(this.#ports.state(), step.number)
-    return fingerprint === undefined ? this.#fingerprint(this.#latest) : parse(fingerprint)
+    const { fingerprint } = stepAt(this.#ports.state(), step)
+    if (fingerprint === undefined) return this.#fingerprint(this.#latest)
+    const { gate, outcome, ...files } = parse(fingerprint)
+    const now = this.#isStale ? await this.#fingerprint(this.#latest) : files
+    this.#isStale = false
+    return { ...now, ...dropUndefined({ gate, outcome }) }
+  }
+
+  /** What has changed since the last iteration is not the progress of the next one. */
+  forget(): void {
+    this.#latest = undefined
+    this.#isStale = true
   }
 
   /** Call after an iteration was judged. */
@@ -78,7 +98,7 @@ export class ProgressWatch {
         ? {}
         : { changes: await changesBetween(this.#plan.cwd, earlier, snapshot, this.#ports.env) }
     if (before === undefined || isAgain === true) return changes
-    const { idle } = stepAt(this.#ports.state(), step.number)
+    const { idle } = stepAt(this.#ports.state(), step)
     // Without a snapshot, progress is unknown.
     if (this.#isGit && snapshot === undefined) return { ...changes, idle }
     const after = {
@@ -149,21 +169,28 @@ function parse(fingerprint: string): Fingerprint {
 /** The end of a step without progress, with everything that was compared. */
 export function stalledEnd(
   idle: number,
-  { outcome, gate, feedback, fingerprint = '{}' }: Judged & Measured,
+  { outcome, gate, fingerprint = '{}' }: Judged & Measured,
 ): End {
   const { git, tasks } = parse(fingerprint)
   const evidence = [
-    ...(git === undefined ? [] : [`${describeHead(git)} and the working tree`]),
+    ...(git === undefined ? [] : describeGit(git)),
     ...(tasks === undefined || tasks === '' ? [] : ['the tasks']),
     ...(gate === undefined ? [] : ['the checks']),
     `the outcome (${describeOutcome(outcome) || outcome.kind})`,
   ]
-  // Ready tasks close the gate as well, but without feedback.
-  const failing = feedback === undefined ? '' : `a check fails (${gate?.detail}); `
-  const words = `${failing}${evidence.join(', ')} did not change`
-  return { reason: 'stalled', detail: `${idle} iterations without progress: ${words}` }
+  const { cause, detail } = gate ?? {}
+  const failing = cause === 'check_failed' ? `a check fails (${detail}); ` : ''
+  const [last, ...before] = evidence.toReversed()
+  const all = before.length === 0 ? last : `${before.toReversed().join(', ')} and ${last}`
+  const words = `${failing}${all} did not change`
+  const end = {
+    reason: 'stalled' as const,
+    detail: `${idle} iterations without progress: ${words}`,
+  }
+  return failing === '' ? end : { ...end, cause: 'check_failed' }
 }
 
-function describeHead(git: string): string {
-  return git.startsWith('undefined ') ? 'no commit' : `HEAD ${git.slice(0, 7)}`
+function describeGit(git: string): string[] {
+  if (git.startsWith('undefined ')) return ['the working tree (no commits yet)']
+  return [`HEAD ${git.slice(0, 7)}`, 'the working tree']
 }

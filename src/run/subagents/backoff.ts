@@ -8,11 +8,18 @@ import type { FailureClass, TaskHead } from '../../queue/task.ts'
 import { Patience, type Pause } from '../policy/patience.ts'
 import { subAgentPlace, type Place } from '../place.ts'
 import { waitTooLong } from '../policy/patience.ts'
+import { limitKind } from '../policy/shared-limits.ts'
 import { waitFor } from '../policy/waiting.ts'
 import type { PoolContext } from './pool-context.ts'
 
 /** Why a task may not run now: it is delayed, or it fails. */
 export type Deferral = RetryDelay | { readonly class: FailureClass; readonly error: string }
+
+/** The place of a task that waits, and the step that it belongs to. */
+interface Where {
+  readonly place: Place
+  readonly step: StepNode | undefined
+}
 
 /** Used if a refusal names no time. */
 const REFUSED_MS = 60_000
@@ -44,16 +51,16 @@ export class Backoff {
 
   /** Undefined if a task of this step may start now. */
   deferralOf(node: StepNode, now = Date.now()): Deferral | undefined {
-    for (const kind of [kindOf(node), modelOf(node)]) {
+    for (const kind of [limitKind(node), modelOf(node)]) {
       const { until = 0, error = '' } = this.#refusals.get(kind) ?? {}
       if (until > now) return { class: 'fatal', error: `not started: ${error}` }
     }
-    const pause = this.#pauseOf(kindOf(node))
+    const pause = this.#pauseOf(limitKind(node))
     return pause === undefined ? undefined : this.#delayBy(pause)
   }
 
   /**
-   * Computed when it is stored: time passes until then, the task must not end up behind later ones, and a
+   * Computed when it is stored: time passes until then, the task must not end up after later ones, and a
    * person may already have ended the wait.
    */
   #delayBy(pause: Pause): RetryDelay {
@@ -80,19 +87,24 @@ export class Backoff {
   }
 
   /** What the outcome of a task's agent means for that task and for others of its kind. */
-  after(node: StepNode, outcome: Outcome, place: Place): Deferral | undefined {
+  after(
+    node: StepNode,
+    outcome: Outcome,
+    place: Place,
+    step: StepNode | undefined,
+  ): Deferral | undefined {
     if (outcome.kind === 'auth_failed') {
       this.#refusals.set(modelOf(node), { until: Infinity, error: describeOutcome(outcome) })
       return undefined
     }
-    const kind = kindOf(node)
+    const kind = limitKind(node)
     const isLimited = outcome.kind === 'rate_limited'
     if (this.#pauseOf(kind) !== undefined) return isLimited ? this.deferralOf(node) : undefined
     const patience = this.#patience.get(kind) ?? new Patience(node.policy)
     this.#patience.set(kind, patience)
     const next = patience.after(outcome)
     return isLimited && next !== undefined
-      ? this.#afterLimit(node, outcome, next, place)
+      ? this.#afterLimit(node, outcome, next, { place, step })
       : undefined
   }
 
@@ -100,17 +112,17 @@ export class Backoff {
     node: StepNode,
     outcome: Outcome & { kind: 'rate_limited' },
     next: NonNullable<ReturnType<Patience['after']>>,
-    place: Place,
+    where: Where,
   ): Deferral {
     if ('reason' in next) {
       const error = `${describeOutcome(outcome)}; ${next.detail}`
       const until = Math.max((outcome.resetsAt ?? 0) * 1000, Date.now() + REFUSED_MS)
-      this.#refusals.set(kindOf(node), { until, error })
+      this.#refusals.set(limitKind(node), { until, error })
       return { class: 'fatal', error }
     }
     if (this.#context.spending.spentBudget(node, withoutSkips(next.until)) !== undefined)
       return { class: 'budget', error: waitTooLong(next) }
-    this.#pause(kindOf(node), next, place)
+    this.#pause(limitKind(node), next, where)
     return this.#delayBy(next)
   }
 
@@ -121,7 +133,10 @@ export class Backoff {
     if (nextReadyInMs === null || nextReadyInMs <= store.times.longestPauseMs) return
     const until = Date.now() + nextReadyInMs
     const pause = { why: 'quota', until, error: 'tasks have hit a limit' } as const
-    this.#pause('', pause, subAgentPlace(pushers.main, ports.state()))
+    const [task] = await store.list(plan.run, { states: ['ready'] })
+    if (task === undefined) return
+    const step = await pushers.stepOf(task)
+    this.#pause('', pause, { step, place: subAgentPlace(step, ports.state()) })
   }
 
   /** Postpones ready tasks that would only hit the same limit. */
@@ -153,7 +168,7 @@ export class Backoff {
   async #kindOfTask(task: TaskHead): Promise<string> {
     const { pushers } = this.#context
     try {
-      return kindOf(await pushers.nodeFor(task, await pushers.of(task)))
+      return limitKind(await pushers.nodeFor(task, await pushers.of(task)))
     } catch (error) {
       // It is reported when the task is started.
       if (error instanceof UserError) return 'none'
@@ -161,18 +176,18 @@ export class Backoff {
     }
   }
 
-  #pause(kind: string, pause: Pause, place: Place): void {
+  #pause(kind: string, pause: Pause, where: Where): void {
     this.#pauses.set(kind, pause)
-    const over = this.#wait(kind, pause, place)
+    const over = this.#wait(kind, pause, where)
     this.#waits.push(over)
     // A failure is thrown by `end`.
     over.catch(() => undefined)
   }
 
-  async #wait(kind: string, pause: Pause, place: Place): Promise<void> {
-    const { store, plan, ports, pushers } = this.#context
+  async #wait(kind: string, pause: Pause, { place, step }: Where): Promise<void> {
+    const { store, plan, ports } = this.#context
     const stop = AbortSignal.any([ports.stop, this.#closing])
-    const cause = await waitFor(pause, pushers.main, place, this.#context, stop)
+    const cause = await waitFor(pause, step, place, this.#context, stop)
     this.#endPause(kind, pause)
     if (cause === 'stopped') return
     if (cause === 'retry_now') {
@@ -185,19 +200,8 @@ export class Backoff {
   }
 }
 
-/** Agents share a limit if they use the same program with the same settings. */
-function kindOf({ agent, policy }: StepNode): string {
-  const program = programOf(agent)
-  return `${program} ${JSON.stringify(policy.env)}`
-}
-
-function programOf(agent: StepNode['agent']): string {
-  if (agent.engine === 'binary') return agent.name
-  return agent.engine === 'claude' ? 'claude' : `${agent.provider} ${agent.baseUrl ?? ''}`
-}
-
 /** A refusal applies to one model only. */
 function modelOf(node: StepNode): string {
   const { agent } = node
-  return `${kindOf(node)} ${agent.engine === 'binary' ? '' : (agent.model ?? '')}`
+  return `${limitKind(node)} ${agent.engine === 'binary' ? '' : (agent.model ?? '')}`
 }

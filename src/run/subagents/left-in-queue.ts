@@ -1,4 +1,5 @@
 import type { LeftInQueue } from '../../records/events/schema.ts'
+import type { InboxLine } from '../../queue/message.ts'
 import type { QueueStore } from '../../queue/store.ts'
 import { MAIN } from '../../queue/task.ts'
 
@@ -11,13 +12,21 @@ export async function queuedIn(store: QueueStore, run: string) {
   return { queued: tasks.length, names: tasks.slice(0, NAMED).map(({ name }) => name) }
 }
 
+/** The messages for an agent of a step; in branches they say for which. */
+async function inboxOf(store: QueueStore, run: string, name: string): Promise<InboxLine[]> {
+  const lines = await store.inbox(run, name)
+  return lines.map((line) => (name === MAIN ? line : { to: name, ...line }))
+}
+
 /** The open tasks and unread messages of a run; undefined if there are none. */
-export async function leftInQueue(
+export async function readLeftInQueue(
   store: QueueStore,
   run: string,
 ): Promise<LeftInQueue | undefined> {
   const tasks = await store.list(run, { states: ['queued', 'ready', 'running'] })
-  const messages = await store.inbox(run, MAIN)
+  const messages = (
+    await Promise.all((await store.stepAgents(run)).map(({ name }) => inboxOf(store, run, name)))
+  ).flat()
   if (tasks.length + messages.length === 0) return undefined
   return {
     queued: tasks.length,

@@ -2,7 +2,14 @@ import { existsSync } from 'node:fs'
 import type { Worktree } from '../../records/events/schema.ts'
 import { deadHolders } from '../../queue/client.ts'
 import type { Expired, FinishedAttempt, Remains } from '../../queue/store.ts'
-import type { Claim, End, EndBrief, Task, TaskBrief, TaskHead } from '../../queue/task.ts'
+import type {
+  TaskClaim,
+  TaskEnd,
+  TaskEndBrief,
+  QueuedTask,
+  TaskBrief,
+  TaskHead,
+} from '../../queue/task.ts'
 import { placeOf } from '../place.ts'
 import type { Ports } from '../ports.ts'
 import { describeUnchecked } from '../worktrees/worktree.ts'
@@ -11,7 +18,7 @@ import type { PoolContext } from './pool-context.ts'
 
 /** An attempt that runs in this process. */
 interface RunningAttempt {
-  readonly claim: Claim
+  readonly claim: TaskClaim
   stop(stopped: Stopped): void
 }
 
@@ -20,17 +27,17 @@ export async function sendHeartbeats(
   attempts: readonly RunningAttempt[],
   { store }: PoolContext,
 ): Promise<void> {
-  const beatOne = async (attempt: RunningAttempt) => {
-    const beat = await store.beat(attempt.claim)
-    if (beat.isOurs) return
+  const sendOne = async (attempt: RunningAttempt) => {
+    const answer = await store.heartbeat(attempt.claim)
+    if (answer.isOurs) return
     attempt.stop(
-      beat.reason === 'cancelled'
-        ? { class: 'cancelled', error: beat.why }
+      answer.reason === 'cancelled'
+        ? { class: 'cancelled', error: answer.why }
         : { class: 'lost', error: 'another worker has it' },
     )
   }
   // In parallel, so that the store can write them in one transaction.
-  await Promise.all(attempts.map(beatOne))
+  await Promise.all(attempts.map(sendOne))
 }
 
 /** Sends heartbeats, then fails and reports the tasks whose worker is gone. */
@@ -46,13 +53,13 @@ export async function checkWorkers(
     if (own.some(({ id }) => id === task.id)) continue
     const { attempt, end } = task
     const how = end?.success === false ? end.class : 'lost'
-    emitEnd({ attempt, how, willRetry: settled === 'retrying' }, task, context)
+    await emitEnd({ attempt, how, willRetry: settled === 'retrying' }, task, context)
   }
 }
 
 /** Fails the tasks whose worker is gone; `own` are those of this worker. */
 export async function expireLost(
-  own: readonly Task[],
+  own: readonly QueuedTask[],
   context: PoolContext,
 ): Promise<readonly Expired[]> {
   const { store, plan, pushers } = context
@@ -71,7 +78,7 @@ export async function expireLost(
 }
 
 /** Where the work of a task is, in case its worker is gone. */
-function describeWork({ id, options }: Task, { ports, openWorktrees }: PoolContext): string {
+function describeWork({ id, options }: QueuedTask, { ports, openWorktrees }: PoolContext): string {
   const open = openWorktrees.of(id)
   if (open !== undefined) return describeUnchecked(open)
   const known = options.isolation === 'worktree' ? ports.queue!.worktrees(id) : []
@@ -99,21 +106,21 @@ export async function reportEnds(context: PoolContext): Promise<void> {
   for (const end of await store.finishedAttempts(plan.run)) {
     if (reported.has(`${end.task} ${end.attempt}`)) continue
     const task = await store.task(plan.run, end.task)
-    if (task !== undefined) emitEnd(end, task, context)
+    if (task !== undefined) await emitEnd(end, task, context)
   }
 }
 
 /** The store keeps details of the last attempt only. */
-function emitEnd(
+async function emitEnd(
   { attempt, how, willRetry }: Omit<FinishedAttempt, 'task'>,
-  task: TaskHead & { readonly end: (EndBrief & Pick<End, 'cost'>) | null },
+  task: TaskHead & { readonly end: (TaskEndBrief & Pick<TaskEnd, 'cost'>) | null },
   { ports, pushers }: PoolContext,
-): void {
-  const place = placeOf(pushers.main, 1)
+): Promise<void> {
+  const place = placeOf(await pushers.stepOf(task), 1)
   const known = attempt === task.attempt ? task.end : null
-  const words =
+  const unknown =
     how === 'lost' ? 'its worker is gone' : 'the attempt failed, and its details were not saved'
-  const error = known?.success === false ? known.error : words
+  const error = known?.success === false ? known.error : unknown
   const costUsd = known?.cost
   const worktree = worktreeOf(task, attempt, ports)
   ports.emit({

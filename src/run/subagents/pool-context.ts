@@ -1,5 +1,5 @@
 import type { QueueStore, RetryDelay } from '../../queue/store.ts'
-import type { End } from '../../queue/task.ts'
+import type { TaskEnd } from '../../queue/task.ts'
 import type { TurnResult } from '../agent/follow-agent.ts'
 import type { Context } from '../context.ts'
 import type { OpenWorktrees } from '../worktrees/open-worktrees.ts'
@@ -16,7 +16,7 @@ export interface PoolContext extends Context {
 
 /** The result of an attempt's agent, before its children and its worktree are dealt with. */
 export interface AttemptResult {
-  readonly end: End
+  readonly end: TaskEnd
   readonly agent: string
   readonly turned?: TurnResult
   /** Set if the attempt is repeated without counting as a retry. */

@@ -1,19 +1,16 @@
 import { UserError } from '../../base/errors.ts'
 import type { NotQueued } from '../../records/events/schema.ts'
 import { stepAt } from '../../records/events/state.ts'
-import type { makeLaunch } from '../../chain/plan/launch.ts'
+import type { Phases, PushCommand } from '../../chain/parse/prompt/phases.ts'
 import type { StepNode } from '../../chain/plan/plan.ts'
-import { toTask, QueueClient, type Push, type RunOptions } from '../../queue/client.ts'
-import { isStoreFailure } from './store-failures.ts'
+import { toTask, QueueClient, type Push, type StartOptions } from '../../queue/client.ts'
 import { isWantedAfter } from '../../chain/prompts/read-phases.ts'
 import type { QueueStore } from '../../queue/store.ts'
 import { MAIN } from '../../queue/task.ts'
 import { describeNotQueued } from './task-end.ts'
 import type { Context } from '../context.ts'
-import { currentPlace } from '../place.ts'
-
-/** A prompt, split into the commands before it, its content and the commands after it. */
-export type Phases = ReturnType<typeof makeLaunch>['phases']
+import { agentNameOf } from '../agent-names.ts'
+import { currentPlace, scopeOf } from '../place.ts'
 
 /** The result of the commands of one phase. */
 export interface PhaseDone {
@@ -24,10 +21,8 @@ export interface PhaseDone {
   readonly refused?: UserError
 }
 
-type PushCommand = Phases['teardown'][number]
-
 /**
- * Carries out the commands before the content of a prompt. `id` is stable for the same prompt of the
+ * Executes the commands before the content of a prompt. `id` is stable for the same prompt of the
  * same agent, so that a resumed run does not repeat what an earlier process did.
  */
 export async function setUp(
@@ -49,7 +44,7 @@ export async function setUp(
 /** Tasks that are queued together, and the /run after them. */
 interface Part {
   readonly pushes: (Push & { readonly id: string })[]
-  start?: RunOptions
+  start?: StartOptions
 }
 
 function partsOf(setup: Phases['setup'], id: string): Part[] {
@@ -73,24 +68,18 @@ interface Pushed {
   readonly refused: readonly Refused[]
 }
 
-async function pushWhatFits(client: QueueClient, pushes: readonly Push[]): Promise<Pushed> {
-  if (pushes.length === 0) return { pushed: [], refused: [] }
-  try {
-    return { pushed: await client.push(pushes), refused: [] }
-  } catch (error) {
-    if (!(error instanceof UserError)) throw error
-    if (pushes.length === 1 || isStoreFailure(error)) return allRefused(pushes, error)
+/** One at a time: a refused push does not prevent the others. */
+async function pushEach(client: QueueClient, pushes: readonly Push[]): Promise<Pushed> {
+  const done = { pushed: [] as string[], refused: [] as Refused[] }
+  for (const push of pushes) {
+    try {
+      done.pushed.push(...(await client.push([push])))
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error
+      done.refused.push({ name: toTask(push).name, error })
+    }
   }
-  const each: Pushed[] = []
-  for (const push of pushes) each.push(await pushWhatFits(client, [push]))
-  return {
-    pushed: each.flatMap(({ pushed }) => pushed),
-    refused: each.flatMap(({ refused }) => refused),
-  }
-}
-
-function allRefused(pushes: readonly Push[], error: UserError): Pushed {
-  return { pushed: [], refused: pushes.map((push) => ({ name: toTask(push).name, error })) }
+  return done
 }
 
 /** Queues what a prompt of a chat asks for after its agent; `id` is used once. */
@@ -100,7 +89,7 @@ export async function tearDown(
   isSuccess: boolean,
   id: string,
 ): Promise<PhaseDone> {
-  const { pushed, refused } = await pushWhatFits(client, pushesAfter(phases, isSuccess, id))
+  const { pushed, refused } = await pushEach(client, pushesAfter(phases, isSuccess, id))
   const [first] = refused
   const none = { started: [], held: 0 }
   return { pushed: [...pushed], ...none, ...(first === undefined ? {} : { refused: first.error }) }
@@ -118,25 +107,28 @@ function asPush({ kind: _kind, line: _line, on: _on, ...push }: PushCommand, id:
   return { ...push, id }
 }
 
-/** Queues, once, what the prompt of a step asks for after its agent, however often that ends. */
+/** Queues the teardown tasks of a step, once, even if the step ends several times. */
 export async function tearDownStep(
   step: StepNode,
   phases: Phases,
   isSuccess: boolean,
-  { plan: { run }, ports }: Context,
+  { plan, ports }: Context,
   open: () => Promise<QueueStore>,
 ): Promise<void> {
-  const { notQueued: before = [] } = stepAt(ports.state(), step.number)
-  const wanted = pushesAfter(phases, isSuccess, `${run}.${step.id}.teardown`)
-  const { pushed, refused } = await pushNew(wanted, run, open).catch((error: unknown) => {
+  const { notQueued: before = [] } = stepAt(ports.state(), step)
+  const wanted = pushesAfter(phases, isSuccess, `${phaseId(plan.run, step)}.teardown`)
+  const agent = agentNameOf(plan, step)
+  const queue = { run: plan.run, agent, open }
+  const { pushed, refused } = await pushNew(wanted, queue).catch((error: unknown) => {
     if (!(error instanceof UserError)) throw error
-    return allRefused(wanted, error)
+    return { pushed: [], refused: wanted.map((push) => ({ name: toTask(push).name, error })) }
   })
   const notQueued = refused.map(({ name, error: { message: error, hint } }): NotQueued => {
     return { name, error, ...(hint === undefined ? {} : { hint }) }
   })
   for (const each of notQueued) {
-    const text = `after step ${step.number} (${step.agent.name}): ${describeNotQueued(each)}`
+    const name = agent === MAIN ? step.agent.name : agent
+    const text = `after step ${step.number} (${name}): ${describeNotQueued(each)}`
     ports.emit({ type: 'warning', text })
   }
   // An earlier round has done all of it.
@@ -147,16 +139,26 @@ export async function tearDownStep(
   ports.emit({ type: 'phase_ended', ...place, phase: 'teardown', ...done, ...left })
 }
 
-/** A refused command does not prevent the others. */
+/** Names the tasks of a step's prompt, which is processed once per copy and round of its groups. */
+export function phaseId(run: string, step: StepNode): string {
+  return `${run}.${scopeOf(step, 1).join('/')}`
+}
+
+interface Queue {
+  readonly run: string
+  readonly agent: string
+  readonly open: () => Promise<QueueStore>
+}
+
+/** Queues what an earlier process has not queued. */
 async function pushNew(
   wanted: ReturnType<typeof pushesAfter>,
-  run: string,
-  open: () => Promise<QueueStore>,
+  { run, agent, open }: Queue,
 ): Promise<Pushed> {
   const store = await open()
   const pushes: Push[] = []
   for (const push of wanted) {
     if ((await store.task(run, push.id)) === undefined) pushes.push(push)
   }
-  return pushWhatFits(new QueueClient(store, run, MAIN), pushes)
+  return pushEach(new QueueClient(store, run, agent), pushes)
 }

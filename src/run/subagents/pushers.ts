@@ -4,7 +4,13 @@ import type { StepNode } from '../../chain/plan/plan.ts'
 import { readPhases } from '../../chain/prompts/read-phases.ts'
 import { toTask } from '../../queue/client.ts'
 import type { QueueStore } from '../../queue/store.ts'
-import { MAIN, type FollowUp, type Task, type TaskHead } from '../../queue/task.ts'
+import {
+  MAIN,
+  stepAgentName,
+  type FollowUp,
+  type QueuedTask,
+  type TaskHead,
+} from '../../queue/task.ts'
 import type { Context } from '../context.ts'
 import { pushesAfter } from './prompt-tasks.ts'
 import { cwdIn } from '../worktrees/worktree-plan.ts'
@@ -21,33 +27,62 @@ export interface Pusher {
 export class Pushers {
   readonly #context: Context
   readonly #store: QueueStore
-  readonly #main: () => StepNode | undefined
+  readonly #stepOf: (agent: string) => StepNode | undefined
   /** By task id. */
   readonly #known = new Map<string, Pusher>()
+  /** The agents of steps at the top of the tasks, by task id. */
+  readonly #tops = new Map<string, string>()
 
-  constructor(context: Context, store: QueueStore, main: () => StepNode | undefined) {
+  /** `stepOf` returns the step of the agent of a step. */
+  constructor(
+    context: Context,
+    store: QueueStore,
+    stepOf: (agent: string) => StepNode | undefined,
+  ) {
     this.#context = context
     this.#store = store
-    this.#main = main
+    this.#stepOf = stepOf
   }
 
-  /** The step whose agent is `main`. */
-  get main(): StepNode | undefined {
-    return this.#main()
+  /** The step whose agent has pushed a task; for tasks of other tasks, that of `main`. */
+  stepAbove({ run, parent }: TaskHead): StepNode | undefined {
+    return this.#stepOf(stepAgentName(run, parent) ?? MAIN)
   }
 
-  async of({ parent, depth }: TaskHead): Promise<Pusher> {
-    const main = { name: MAIN, node: this.main }
-    if (parent === null || depth <= 1) return main
-    const known = this.#known.get(parent)
+  /** The step that a task belongs to. */
+  async stepOf(task: TaskHead): Promise<StepNode | undefined> {
+    return this.#stepOf(await this.topOf(task))
+  }
+
+  /** The name of the agent of a step that has pushed a task, or one of its ancestors. */
+  async topOf({ run, parent }: TaskHead): Promise<string> {
+    const name = stepAgentName(run, parent) ?? this.#tops.get(parent!)
+    if (name !== undefined) return name
+    const task = await this.#store.task(run, parent!)
+    const top = task === undefined ? MAIN : await this.topOf(task)
+    this.#tops.set(parent!, top)
+    return top
+  }
+
+  async of({ run, parent, depth }: TaskHead): Promise<Pusher> {
+    const top = stepAgentName(run, parent) ?? (depth <= 1 ? MAIN : undefined)
+    if (top !== undefined) return { name: top, node: this.#foundStepOf(top) }
+    const known = this.#known.get(parent!)
     if (known !== undefined) return known
-    const task = await this.#store.task(this.#context.plan.run, parent)
-    if (task === undefined) return main
+    const task = await this.#store.task(run, parent!)
+    if (task === undefined) return { name: MAIN, node: this.#stepOf(MAIN) }
     // The parent has ended, maybe in an earlier process.
     const node = await this.nodeFor(task, await this.of(task))
     const pusher = { name: task.name, node: this.#inItsWorktree(task, node) }
-    this.#known.set(parent, pusher)
+    this.#known.set(parent!, pusher)
     return pusher
+  }
+
+  #foundStepOf(agent: string): StepNode | undefined {
+    const node = this.#stepOf(agent)
+    if (node === undefined || node.cwd === this.#context.plan.cwd || existsSync(node.cwd))
+      return node
+    throw new UserError(`The worktree of '${agent}' is gone: ${node.cwd}`)
   }
 
   async nodeFor(task: TaskHead, { name, node }: Pusher): Promise<StepNode> {
@@ -65,7 +100,7 @@ export class Pushers {
   }
 
   /** The tasks that the prompt of a task pushes after its agent. */
-  async followUps(task: Task, isSuccess: boolean): Promise<readonly FollowUp[]> {
+  async followUps(task: QueuedTask, isSuccess: boolean): Promise<readonly FollowUp[]> {
     if (!task.prompt.includes('/push')) return []
     try {
       const parent = await this.of(task)

@@ -6,7 +6,7 @@ interface ProviderSetting {
   readonly run: string
   readonly agent: Agent
   /** Whether the run has a queue store yet. */
-  readonly isThere: () => boolean
+  readonly hasStore: () => boolean
   readonly open: () => Promise<QueueStore>
   readonly checkAgent: (name: string) => Promise<unknown>
   readonly warn: (text: string) => void
@@ -14,14 +14,14 @@ interface ProviderSetting {
 
 /** For an agent inside this process; the run itself processes its queue. */
 export function makeQueueProvider(setting: ProviderSetting): QueueProvider {
-  const { run, agent, isThere, open, checkAgent, warn } = setting
+  const { run, agent, hasStore, open, checkAgent, warn } = setting
   return {
     warn,
     async checkAgent(name) {
       await checkAgent(name)
     },
     async use(access, work, withoutQueue) {
-      if (access === 'existing' && !isThere()) return withoutQueue()
+      if (access === 'existing' && !hasStore()) return withoutQueue()
       const { QueueClient } = await import('../../queue/client.ts')
       const client = new QueueClient(await open(), run, agent)
       try {

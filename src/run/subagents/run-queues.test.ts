@@ -8,7 +8,7 @@ import { NO_EVENTS } from '../../records/events/state.ts'
 import type { Plan } from '../../chain/plan/plan.ts'
 import { openSqliteStore } from '../../queue/sqlite-store.ts'
 import type { QueueStore } from '../../queue/store.ts'
-import { Family } from '../process/family.ts'
+import { RunProcesses } from '../process/run-processes.ts'
 import type { Ports } from '../ports.ts'
 import { RunQueues } from './run-queues.ts'
 import { Spending } from '../policy/spending.ts'
@@ -47,8 +47,7 @@ async function makeSetting(subAgent: () => never): Promise<Setting> {
     ownsDescendants: false,
     version: '',
     queue: {
-      isThere: () => true,
-      onceThere: () => () => undefined,
+      hasStore: () => true,
       open: () => openSqliteStore(path),
       verify: async () => undefined,
       reportedEnds: () => new Set<string>(),
@@ -60,10 +59,10 @@ async function makeSetting(subAgent: () => never): Promise<Setting> {
   await store.openRun(RUN)
   await store.push([{ id: 't', run: RUN, parent: 'main', name: 'a', prompt: 'x' }])
   await store.start(RUN, 'main')
-  const family = new Family(RUN, false)
+  const processes = new RunProcesses(RUN, false)
   const whole = plan as unknown as Plan
   const spending = new Spending(whole, () => state)
-  const queues = new RunQueues({ plan: whole, ports, family, spending })
+  const queues = new RunQueues({ plan: whole, ports, processes, spending })
   return { queues, store, path, events }
 }
 
@@ -77,7 +76,7 @@ test('a bug in one attempt rejects the wait for the queues', async () => {
   const { queues, store } = await makeSetting(fail)
   await queues.begin()
   const caught = (error: unknown) => error
-  expect(await queues.settle().catch(caught)).toEqual(MISTAKE)
+  expect(await queues.waitForTasks().catch(caught)).toEqual(MISTAKE)
   expect(await queues.endWork().catch(caught)).toEqual(MISTAKE)
   await store.close()
   await queues.close()

@@ -14,7 +14,7 @@ test('warns once about a failure that several jobs meet, and once when it is res
   const { said, warnings: all } = warnings()
   for (let turn = 0; turn < 3; turn++) for (const who of ['look', 'take']) all.failed(who, FULL)
   expect(said).toEqual([
-    expect.stringMatching(/^The disk .* q is full\. Make room.* 10 minutes\.$/),
+    expect.stringMatching(/^The disk .* q is full\. Free disk space.* 10 minutes\.$/),
   ])
   all.worked('look')
   expect(said).toHaveLength(1)

@@ -21,7 +21,7 @@ export function isStoreFailure(error: unknown): error is QueueError {
   return error instanceof QueueError && 'place' in error.refusal
 }
 
-/** Whether this store cannot be used any more. */
+/** Whether this store can no longer be used. */
 export function isStoreLost(error: unknown): error is QueueError {
   return isStoreFailure(error) && !isTemporary(error)
 }
@@ -58,9 +58,7 @@ export async function retryStoreFailures<Result>(
 /** A background job by its name, or the work whose result is waiting to be written. */
 type Who = string | object
 
-/**
- * Warns once about each store failure, and once when it is resolved.
- */
+/** Warns once about each store failure, and once when it is resolved. */
 export class StoreWarnings {
   readonly #warn: (text: string) => void
   readonly #met = new Map<string, Set<Who>>()

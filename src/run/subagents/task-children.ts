@@ -1,10 +1,16 @@
 import { mayRetry } from '../../queue/limits.ts'
 import type { QueueStore } from '../../queue/store.ts'
-import { nameOf, type Agent, type Claim, type TaskHead } from '../../queue/task.ts'
+import {
+  agentName,
+  STARTED_STATES,
+  type Agent,
+  type TaskClaim,
+  type TaskHead,
+} from '../../queue/task.ts'
 import type { AttemptResult, PoolContext } from './pool-context.ts'
 
 /** How long to wait for a change before checking again. */
-const LOOK_MS = 2000
+const RECHECK_MS = 2000
 
 export interface ChildServices {
   /** Whether every running task waits for tasks that cannot start for lack of a slot. */
@@ -13,27 +19,17 @@ export interface ChildServices {
   childrenOver(): Promise<void>
 }
 
-const STARTED = ['ready', 'running'] as const
-
 /** A task ends after all tasks that it has started. */
 export async function waitForChildren(
-  { task: { name, id: task } }: Claim,
+  { task: { name, id: task } }: TaskClaim,
   stop: AbortSignal,
   pool: ChildServices,
   context: PoolContext,
 ): Promise<void> {
   const { store, plan } = context
   const own = { name, task }
-  let looked = -LOOK_MS
-  await waitWhile(stop, pool, context, async () => {
-    const { isReady, isRunning } = await store.outlook(plan.run, own)
-    if (!isReady && !isRunning) return false
-    // Not on every change: there may be thousands of children.
-    if (performance.now() - looked < LOOK_MS) return true
-    await cancelChildren(store, plan.run, own)
-    looked = performance.now()
-    return true
-  })
+  const isAnyLeft = async () => (await cancelChildren(store, plan.run, own)) > 0
+  await waitWhile(stop, pool, context, isAnyLeft)
 }
 
 /**
@@ -41,20 +37,20 @@ export async function waitForChildren(
  * next attempt too, and are waited for only if they work in this attempt's worktree.
  */
 export async function stopChildren(
-  claim: Claim,
+  claim: TaskClaim,
   stop: AbortSignal,
   pool: ChildServices,
   context: PoolContext,
 ): Promise<void> {
   const { store, plan, openWorktrees } = context
   const { name, id: task } = claim.task
-  const query = { agent: { name, task }, states: STARTED }
-  const isInTheWay = ({ cancelled }: TaskHead) =>
+  const query = { agent: { name, task }, states: STARTED_STATES }
+  const mustEnd = ({ cancelled }: TaskHead) =>
     cancelled !== null || openWorktrees.of(task) !== undefined
   if ((await store.list(plan.run, query)).length === 0) return
   await store.abandon(claim)
   await waitWhile(stop, pool, context, async () =>
-    (await store.list(plan.run, query)).some(isInTheWay),
+    (await store.list(plan.run, query)).some(mustEnd),
   )
 }
 
@@ -62,30 +58,42 @@ export async function stopChildren(
 async function waitWhile(
   stop: AbortSignal,
   pool: ChildServices,
-  { store, plan: { run }, openWorktrees }: PoolContext,
+  { store, plan: { run } }: PoolContext,
   isAnyLeft: () => Promise<boolean>,
 ): Promise<void> {
   while (!stop.aborted) {
     const mark = await store.mark()
     if (!(await isAnyLeft())) return
-    if (await pool.isStuck()) return openWorktrees.noteEarlyEnd()
-    await store.wait(run, mark, AbortSignal.any([stop, AbortSignal.timeout(LOOK_MS)]))
+    if (await pool.isStuck()) return
+    await store.wait(run, mark, AbortSignal.any([stop, AbortSignal.timeout(RECHECK_MS)]))
   }
   // The children are stopped as well, which may take a while.
   await pool.childrenOver()
 }
 
-export function willBeRetried({ end, later }: AttemptResult, { task, attempt }: Claim): boolean {
+export function willBeRetried(
+  { end, later }: AttemptResult,
+  { task, attempt }: TaskClaim,
+): boolean {
   if (end.success) return false
   return later !== undefined || mayRetry(end.class, attempt, task.retry)
 }
 
-/** Cancels the tasks that an agent pushed with `on_parent_end=cancel`. */
-export async function cancelChildren(store: QueueStore, run: string, parent: Agent): Promise<void> {
-  const open = await store.list(run, { agent: parent, states: STARTED })
+/**
+ * Cancels the tasks that an agent pushed with `on_parent_end=cancel`, or all that it has started; returns
+ * how many have not ended.
+ */
+export async function cancelChildren(
+  store: QueueStore,
+  run: string,
+  parent: Agent,
+  isForAll = false,
+): Promise<number> {
+  const open = await store.list(run, { agent: parent, states: STARTED_STATES })
   for (const { name, options, cancelled } of open) {
-    if (options.onParentEnd === 'cancel' && cancelled === null) {
-      await store.cancel(run, name, `its parent ${nameOf(parent)} ended`)
+    if ((isForAll || options.onParentEnd === 'cancel') && cancelled === null) {
+      await store.cancel(run, name, `its parent ${agentName(parent)} ended`)
     }
   }
+  return open.length
 }

@@ -2,10 +2,9 @@ import { UserError } from '../../base/errors.ts'
 import { describeOutcome } from '../../records/events/describe-outcome.ts'
 import { isFailure } from '../../records/events/step-state.ts'
 import type { Outcome } from '../../records/events/schema.ts'
-import { QueueError } from '../../queue/refusal.ts'
-import type { End, FailureClass, NotQueued } from '../../queue/task.ts'
+import type { TaskEnd, FailureClass, NotQueued } from '../../queue/task.ts'
 import type { TurnResult } from '../agent/follow-agent.ts'
-import type { Words } from '../agent/last-words.ts'
+import type { FinalText } from '../agent/final-message.ts'
 import { BudgetError } from '../policy/spending.ts'
 import { isStoreFailure } from './store-failures.ts'
 
@@ -20,11 +19,11 @@ export interface Stopped {
  * the command that shows output that does not fit into a result.
  */
 export function endOfTurn(
-  { outcome, usage, lastWords }: TurnResult,
+  { outcome, usage, finalMessage }: TurnResult,
   stopped: Stopped | undefined,
   whole: string,
-): End {
-  const text = outputText(lastWords, whole)
+): TaskEnd {
+  const text = outputText(finalMessage, whole)
   const cost = usage?.costUsd === undefined ? {} : { cost: usage.costUsd }
   const isDone = outcome.kind === 'marker' || (outcome.kind === 'exited' && !isFailure(outcome))
   if (isDone) return { success: true, output: text.toWellFormed(), ...cost }
@@ -36,7 +35,7 @@ export function endOfTurn(
   return { ...failed, class: classOf(outcome), error }
 }
 
-function outputText({ text, cut }: Words, whole: string): string {
+function outputText({ text, cut }: FinalText, whole: string): string {
   if (cut === undefined) return text
   const note = `… (${cut} omitted; full text: ${whole})`
   return cut === 'beginning' ? `${note}\n${text}` : `${text}\n${note}`
@@ -66,52 +65,12 @@ function classOf(outcome: Outcome): FailureClass {
   }
 }
 
-/** The size limit if this error is the store refusing a result as too big. */
-export function resultLimit(error: unknown): number | undefined {
-  if (!(error instanceof QueueError)) return undefined
-  const { refusal } = error
-  return refusal.kind === 'too_big' && refusal.what === 'result' ? refusal.limit : undefined
-}
-
-/**
- * Cuts the middle of an end to fit `room` bytes, because the beginning and the end of an output tend to
- * matter most. `whole` is the command that shows all of it.
- */
-export function truncateEnd(end: End, room: number, whole: string): End {
-  if (end.success) return { ...end, output: cutMiddle(end.output, room, whole) }
-  const error = cutMiddle(end.error, Math.ceil(room / 2), whole)
-  const rest = room - Buffer.byteLength(error)
-  const { partialOutput: partial } = end
-  return {
-    ...end,
-    error,
-    ...(partial === undefined ? {} : { partialOutput: cutMiddle(partial, rest, whole) }),
-  }
-}
-
-function cutMiddle(text: string, room: number, whole: string): string {
-  const bytes = Buffer.from(text)
-  if (bytes.length <= room) return text
-  const note = `\n… (middle omitted; full text: ${whole})\n`
-  const half = Math.floor((room - Buffer.byteLength(note)) / 2)
-  if (half <= 0) return wholeCharacters(bytes.subarray(0, room))
-  return `${wholeCharacters(bytes.subarray(0, half))}${note}${wholeCharacters(bytes.subarray(-half))}`
-}
-
-/** Drops incomplete characters at both ends. */
-function wholeCharacters(bytes: Buffer): string {
-  const from = bytes.findIndex((byte) => (byte & 0xc0) !== 0x80)
-  const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
-  // A stream keeps an incomplete character back.
-  return decoder.decode(bytes.subarray(Math.max(0, from)), { stream: true })
-}
-
-/** `report was not queued: A task named 'report' is not over yet. Use …`. */
+/** `report was not queued: A task named 'report' has not ended yet. Use …`. */
 export function describeNotQueued({ name, error, hint = '' }: NotQueued): string {
   return `${name} was not queued: ${error} ${hint}`.trimEnd()
 }
 
 /** The event field, copied because events are mutable. */
-export function notQueuedIn(end: Pick<End, 'notQueued'> | null): { notQueued?: NotQueued[] } {
+export function notQueuedIn(end: Pick<TaskEnd, 'notQueued'> | null): { notQueued?: NotQueued[] } {
   return end?.notQueued === undefined ? {} : { notQueued: [...end.notQueued] }
 }

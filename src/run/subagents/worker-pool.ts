@@ -13,7 +13,7 @@ import { checkWorkers, expireLost, reportEnds, sendHeartbeats } from './lost-att
 import { Pushers } from './pushers.ts'
 import { isStoreLost, retryStoreFailures, type StoreWarnings } from './store-failures.ts'
 import { TaskAttempt } from './task-attempt.ts'
-import type { StoreServices } from './task-close.ts'
+import type { StoreServices } from './close-attempt.ts'
 import type { PoolContext } from './pool-context.ts'
 
 /** Pause after the store has failed. */
@@ -21,8 +21,8 @@ const PAUSE_MS = 1000
 
 /** What a pool needs from the queues of its run. */
 interface Owner {
-  /** The step whose agent is `main`. */
-  main(): StepNode | undefined
+  /** The step whose agent has this name, or had it last. */
+  stepOf(agent: string): StepNode | undefined
   readonly warnings: StoreWarnings
   /** Called when the store was damaged or deleted. */
   onLost(error: QueueError): void
@@ -37,8 +37,6 @@ export class WorkerPool {
   readonly #broken = new AbortController()
   readonly #backoff: Backoff
   readonly #attempts = new Map<TaskAttempt, Promise<void>>()
-  /** Claims that were made while an attempt was being settled. */
-  readonly #nexts = new Map<TaskAttempt, readonly Promise<boolean>[]>()
   #heartbeat: Timer | undefined
   /** Settles when nothing more can be claimed now: the budget is shared among those claimed. */
   #gathering: Promise<unknown> = Promise.resolve()
@@ -52,12 +50,12 @@ export class WorkerPool {
     this.#context = {
       ...context,
       store,
-      pushers: new Pushers(context, store, () => owner.main()),
+      pushers: new Pushers(context, store, (agent) => owner.stepOf(agent)),
       worktrees,
       openWorktrees: new OpenWorktrees({ run: plan.run, store, worktrees, queue: ports.queue }),
     }
-    const takeAll = () => this.#breakOnBug(this.#guard('take', () => this.#takeAll()))
-    this.#backoff = new Backoff(this.#context, this.#closing.signal, takeAll)
+    const claimAll = () => this.#breakOnBug(this.#guard('claim', () => this.#claimAll()))
+    this.#backoff = new Backoff(this.#context, this.#closing.signal, claimAll)
   }
 
   /** Takes over from an earlier process and starts claiming. */
@@ -68,7 +66,7 @@ export class WorkerPool {
     const check = () => checkWorkers([...this.#attempts.keys()], this.#context)
     // Well before a claim expires.
     this.#heartbeat = setInterval(
-      () => void this.#breakOnBug(this.#guard('look', check)),
+      () => void this.#breakOnBug(this.#guard('heartbeat', check)),
       this.#context.store.times.taskLeaseMs / 3,
     )
     this.#loop = this.#breakOnBug(this.#work())
@@ -79,13 +77,24 @@ export class WorkerPool {
     return this.#broken.signal
   }
 
-  /** Settles when no task is running. */
-  async idle(): Promise<void> {
-    while (this.#attempts.size > 0 && !this.broken.aborted) {
-      const all = Promise.all(this.#attempts.values())
-      await firstCause({ all, broken: this.broken })
+  /** Settles when no task is running, or none below the agent of a step if one is given. */
+  async idle(agent?: string): Promise<void> {
+    while (!this.broken.aborted) {
+      const attempts = await this.#attemptsBelow(agent)
+      if (attempts.length === 0) break
+      await firstCause({ all: Promise.all(attempts), broken: this.broken })
     }
     this.broken.throwIfAborted()
+  }
+
+  async #attemptsBelow(agent: string | undefined): Promise<Promise<void>[]> {
+    if (agent === undefined) return [...this.#attempts.values()]
+    const { pushers } = this.#context
+    const isBelow = async ({ claim }: TaskAttempt) => (await pushers.topOf(claim.task)) === agent
+    const found = [...this.#attempts].map(async ([attempt, over]) =>
+      (await isBelow(attempt)) ? [{ over }] : [],
+    )
+    return (await Promise.all(found)).flat().map(({ over }) => over)
   }
 
   /** Claims nothing more and waits for the running tasks. */
@@ -107,41 +116,41 @@ export class WorkerPool {
 
   async #work(): Promise<void> {
     while (!this.#isClosing) {
-      const isDone = await this.#guard('take', () => this.#takeAndWait())
+      const isDone = await this.#guard('claim', () => this.#claimAndWait())
       if (!isDone) await firstCause({ pause: PAUSE_MS, closing: this.#closing.signal })
     }
   }
 
-  async #takeAndWait(): Promise<void> {
+  async #claimAndWait(): Promise<void> {
     const { store, plan, ports } = this.#context
     const mark = await store.mark()
     const { isReady, cancelling, nextReadyInMs } = await store.outlook(plan.run)
     const attempts = [...this.#attempts.keys()]
     const stopping = attempts.filter(({ isStopping }) => isStopping)
     if (cancelling > stopping.length) await sendHeartbeats(attempts, this.#context)
-    if (isReady) await this.#takeAll()
+    if (isReady) await this.#claimAll()
     const soon = nextReadyInMs === null ? [] : [AbortSignal.timeout(nextReadyInMs + 1)]
     const signal = AbortSignal.any([this.#closing.signal, ports.stop, ...soon])
     await store.wait(plan.run, mark, signal)
   }
 
-  async #takeAll(): Promise<void> {
+  async #claimAll(): Promise<void> {
     if (this.#backoff.isPausing) await this.#backoff.postpone()
-    const taken = this.#takeWhilePossible()
-    this.#gathering = taken.catch(() => undefined)
-    await taken
+    const claimed = this.#claimWhilePossible()
+    this.#gathering = claimed.catch(() => undefined)
+    await claimed
   }
 
   /** Doubles the number of parallel claims, so that the store can write them in one transaction. */
-  async #takeWhilePossible(): Promise<void> {
+  async #claimWhilePossible(): Promise<void> {
     for (let count = 1; ; count *= 2) {
-      const taken = await Promise.all(Array.from({ length: count }, () => this.#takeNext()))
-      if (taken.includes(false)) return
+      const claimed = await Promise.all(Array.from({ length: count }, () => this.#claimNext()))
+      if (claimed.includes(false)) return
     }
   }
 
   /** False if nothing may start now. */
-  async #takeNext(): Promise<boolean> {
+  async #claimNext(): Promise<boolean> {
     const { store, plan, ports } = this.#context
     if (this.#isClosing || ports.control.isStopRequested) return false
     const claim = await store.claim(plan.run, this.#worker)
@@ -149,26 +158,32 @@ export class WorkerPool {
     const attempt: TaskAttempt = new TaskAttempt(claim, this.#context, {
       backoff: this.#backoff,
       gathered: () => this.#gathering,
-      beginning: () => [...this.#attempts.keys()].filter((each) => each.isBeginning).length,
+      countStarting: () => [...this.#attempts.keys()].filter((each) => each.isStarting).length,
       isStuck: () => this.#isStuck(),
       childrenOver: () => this.#childrenOver(claim.task.id),
       settle: (...how) => this.#settle(attempt, ...how),
       withStoreRetries: (work) => this.#withStoreRetries(work),
     })
-    this.#attempts.set(attempt, this.#breakOnBug(this.#seeThrough(attempt)))
+    this.#attempts.set(attempt, this.#breakOnBug(this.#finish(attempt)))
     return true
   }
 
-  /** Claims the next task without waiting for the store to announce the end of this one. */
-  #settle(attempt: TaskAttempt, ...how: Parameters<StoreServices['settle']>): Promise<Settled> {
+  /** Claims the next task at the same time, so that the store can write both in one transaction. */
+  async #settle(
+    attempt: TaskAttempt,
+    ...how: Parameters<StoreServices['settle']>
+  ): Promise<Settled> {
     const { store } = this.#context
     const settled = this.#withStoreRetries(() => store.settle(attempt.claim, ...how))
     if (this.#backoff.isPausing) return settled
-    // In parallel, so that the store can write both in one transaction.
-    const next = this.#guard('take', async () => void (await this.#takeNext()))
+    const next = this.#guard('claim', async () => void (await this.#claimNext()))
+    // Thrown below, after the attempt is settled.
     next.catch(() => undefined)
-    this.#nexts.set(attempt, [...(this.#nexts.get(attempt) ?? []), next])
-    return settled
+    try {
+      return await settled
+    } finally {
+      await next
+    }
   }
 
   async #childrenOver(parent: string): Promise<void> {
@@ -180,12 +195,10 @@ export class WorkerPool {
     return retryStoreFailures(work, this.#context.ports.stop, this.#owner.warnings)
   }
 
-  async #seeThrough(attempt: TaskAttempt): Promise<void> {
+  async #finish(attempt: TaskAttempt): Promise<void> {
     try {
       await this.#guard(attempt, () => attempt.run())
-      await Promise.all(this.#nexts.get(attempt) ?? [])
     } finally {
-      this.#nexts.delete(attempt)
       this.#attempts.delete(attempt)
       this.#owner.warnings.gaveUp(attempt)
     }

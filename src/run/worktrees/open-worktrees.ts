@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import type { QueueStore } from '../../queue/store.ts'
-import type { TaskHead } from '../../queue/task.ts'
+import { STARTED_STATES, type TaskHead } from '../../queue/task.ts'
 import type { QueuePort } from '../ports.ts'
 import type { FinishedWorktree, TaskWorktree, Worktrees } from './worktree.ts'
 
@@ -22,10 +22,9 @@ export class OpenWorktrees {
   readonly #deps: Dependencies
   /** By the id of the task that it was made for. */
   readonly #open = new Map<string, Open>()
-  #hasEarlyEnd = false
 
-  constructor(around: Dependencies) {
-    this.#deps = around
+  constructor(dependencies: Dependencies) {
+    this.#deps = dependencies
   }
 
   add({ id }: TaskHead, worktree: TaskWorktree): void {
@@ -34,11 +33,6 @@ export class OpenWorktrees {
 
   of(id: string): TaskWorktree | undefined {
     return this.#open.get(id)?.worktree
-  }
-
-  /** A task has ended before its children. */
-  noteEarlyEnd(): void {
-    this.#hasEarlyEnd = true
   }
 
   /** At the end of an attempt, before it is reported: what became of the worktrees it was in. */
@@ -67,9 +61,10 @@ export class OpenWorktrees {
 
   async #leaveOwn(task: TaskHead, own: Open): Promise<FinishedWorktree> {
     const { worktree } = own
-    if (!(await this.#isAnyBelow(task))) {
+    const { store, run, worktrees } = this.#deps
+    if (!tasksWithOpenChildren(await store.list(run)).has(task.id)) {
       this.#open.delete(task.id)
-      return this.#deps.worktrees.finish(worktree)
+      return worktrees.finish(worktree)
     }
     own.isLeft = true
     const { path, branch } = worktree
@@ -77,16 +72,8 @@ export class OpenWorktrees {
     return { worktree: { path, branch, isKept: true }, description }
   }
 
-  async #isAnyBelow({ id, name }: TaskHead): Promise<boolean> {
-    const { store, run } = this.#deps
-    const { isReady, isRunning } = await store.outlook(run, { name, task: id })
-    if (isReady || isRunning || !this.#hasEarlyEnd) return isReady || isRunning
-    return tasksWithOpenChildren(await store.list(run)).has(id)
-  }
-
   /** Finishes worktrees that are no longer in use; `leaving` counts as ended. */
   async #finishLeft(leaving?: TaskHead): Promise<FinishedWorktree[]> {
-    if (this.#open.size === 0) return []
     const left = [...this.#open].filter(([id, { isLeft }]) => isLeft && id !== leaving?.id)
     if (left.length === 0) return []
     const { store, run, worktrees } = this.#deps
@@ -110,7 +97,7 @@ function tasksWithOpenChildren(tasks: readonly TaskHead[], all = tasks): Readonl
   const parents = new Map(all.map(({ id, parent }) => [id, parent]))
   const owners = new Set<string>()
   for (const { parent, state } of tasks) {
-    if (state !== 'ready' && state !== 'running') continue
+    if (!STARTED_STATES.includes(state)) continue
     for (let at = parent; at !== null && at !== undefined && !owners.has(at);) {
       owners.add(at)
       at = parents.get(at) ?? null

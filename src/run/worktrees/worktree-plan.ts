@@ -1,7 +1,8 @@
 import { readFileSync, realpathSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { errorText, UserError } from '../../base/errors.ts'
-import { statOf } from '../../base/files.ts'
+import { listNames, statOf } from '../../base/files.ts'
+import { readOrEmpty } from '../../base/repository.ts'
 import { StopError } from '../process/git.ts'
 
 export interface WorktreeRequest {
@@ -34,7 +35,7 @@ export async function planWorktree(
     try {
       return (await ask(cwd, ...args)).trim()
     } catch (error) {
-      throw asRefusal(error, message, hint ?? errorText(error))
+      throw toUserError(error, message, hint ?? errorText(error))
     }
   }
   const top = await demand(' needs a git repository.', undefined, 'rev-parse', '--show-toplevel')
@@ -68,7 +69,7 @@ export function cwdIn(path: string, cwd: string): string {
 }
 
 /** Turns an error of git into a `UserError`; a stop stays what it is. */
-export function asRefusal(error: unknown, message: string, hint?: string): unknown {
+export function toUserError(error: unknown, message: string, hint?: string): unknown {
   if (error instanceof UserError || error instanceof StopError) return error
   return new UserError(`isolation=worktree${message}`, hint)
 }
@@ -77,6 +78,29 @@ export function asRefusal(error: unknown, message: string, hint?: string): unkno
 export function gitDirOf(path: string): string {
   const text = readFileSync(join(path, '.git'), 'utf8')
   return resolve(path, text.replace(/^gitdir: /, '').trim())
+}
+
+/** The git folder of each linked worktree, by its path; `common` is the git folder that they share. */
+export function adminFolders(common: string): Map<string, string> {
+  const folder = join(common, 'worktrees')
+  return new Map(
+    listNames(folder).map((name) => {
+      const gitDir = join(folder, name)
+      return [dirname(resolve(gitDir, readOrEmpty(join(gitDir, 'gitdir')).trim())), gitDir]
+    }),
+  )
+}
+
+/** Where a worktree is, even after `git worktree move`. */
+export function currentPath(path: string, gitDir: string): string {
+  if (statOf(path) !== undefined) return path
+  try {
+    const moved = dirname(resolve(gitDir, readFileSync(join(gitDir, 'gitdir'), 'utf8').trim()))
+    return gitDirOf(moved) === gitDir ? moved : path
+  } catch {
+    // It was deleted, or moved without git.
+    return path
+  }
 }
 
 /** File names are limited to 255 bytes, and git and forkhestra add a suffix. */

@@ -17,6 +17,11 @@ const IN_PROGRESS = [
   'modules',
 ]
 
+/** Whether a merge, a rebase or the like has begun in a worktree and not ended. */
+function isUnfinished(gitDir: string): boolean {
+  return IN_PROGRESS.some((name) => existsSync(join(gitDir, name)))
+}
+
 /** Runs git in one worktree. */
 export type AskGit = (...args: string[]) => Promise<string>
 
@@ -42,7 +47,7 @@ export async function hasUncommitted(
   ask: AskGit,
   askFresh: AskGit,
 ): Promise<boolean> {
-  if (IN_PROGRESS.some((name) => existsSync(join(gitDir, name)))) return true
+  if (isUnfinished(gitDir)) return true
   if (await hasSubmodules(path, ask)) return true
   if ((await ask(...statusOf(path))) !== '') return true
   if (await hasHiddenChanges(path, ask, askFresh)) return true
@@ -53,9 +58,9 @@ export async function hasUncommitted(
 }
 
 function statusOf(path: string): string[] {
-  const looks = ['--untracked-files=all', '--ignored=matching', '--ignore-submodules=dirty']
+  const options = ['--untracked-files=all', '--ignored=matching', '--ignore-submodules=dirty']
   const modes = keepsModes(join(path, '.git')) ? ['-c', 'core.fileMode=true'] : []
-  return [...modes, 'status', '--porcelain', '-z', ...looks]
+  return [...modes, 'status', '--porcelain', '-z', ...options]
 }
 
 /** Whether the file system stores executable bits, tested as `git init` does. */
@@ -108,14 +113,14 @@ export async function commitsOf(
 ): Promise<Commits> {
   const own = (await ask('for-each-ref', '--format=%(objectname)', `refs/heads/${branch}`)).trim()
   // Without its git directory, git would answer for another worktree.
-  const isThere = existsSync(gitDir)
-  const passed = isThere ? await checkedOutCommits(ask) : ''
+  const exists = existsSync(gitDir)
+  const passed = exists ? await checkedOutCommits(ask) : ''
   const none = {
     isOnBranch: false,
     dangling: [],
-    isUncertain: isThere && !isReflogComplete(passed, base, gitDir),
+    isUncertain: exists && !isReflogComplete(passed, base, gitDir),
   }
-  const kept = isThere ? await commitsOfOwnRefs(gitDir, ask) : ''
+  const kept = exists ? await commitsOfOwnRefs(gitDir, ask) : ''
   const tips = [...new Set(`${own}\n${passed}\n${kept}`.split('\n'))]
   const commits = tips.filter((tip) => tip !== '' && tip !== base)
   if (commits.length === 0) return none

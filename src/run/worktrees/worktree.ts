@@ -3,10 +3,17 @@ import { dirname, join, resolve } from 'node:path'
 import { afterAwake } from '../../base/awake.ts'
 import { errorText } from '../../base/errors.ts'
 import { firstCause } from '../../base/first-cause.ts'
+import { withoutGitPlaces } from '../../base/git.ts'
 import type { Worktree } from '../../records/events/schema.ts'
 import type { Ports } from '../ports.ts'
 import { runGit, StopError, type GitLimits } from '../process/git.ts'
-import { asRefusal, gitDirOf, planWorktree, type WorktreeRequest } from './worktree-plan.ts'
+import {
+  currentPath,
+  toUserError,
+  gitDirOf,
+  planWorktree,
+  type WorktreeRequest,
+} from './worktree-plan.ts'
 import {
   commitsOf,
   freshIndex,
@@ -26,11 +33,11 @@ const THOROUGH = [
   'core.logAllRefUpdates=true',
 ].flatMap((each) => ['-c', each])
 
-/** Checking out a large repository takes long. */
+/** Checking out a large repository can take minutes. */
 const MAKE_MS = 10 * 60_000
-const LOOK_MS = 60_000
+const INSPECT_MS = 60_000
 /** How long an inspection may take after the run was stopped. */
-const LAST_LOOK_MS = 5000
+const LAST_CHECK_MS = 5000
 
 /** A git worktree for one attempt of a task, in a folder next to the project. */
 export interface TaskWorktree extends WorktreeLocation {
@@ -52,8 +59,7 @@ export class Worktrees {
 
   /** `env` is that of the run: by it, processes that git starts are found. */
   constructor(env: Readonly<Record<string, string>>, ports: Pick<Ports, 'stop' | 'force'>) {
-    const { GIT_DIR: _dir, GIT_WORK_TREE: _tree, GIT_INDEX_FILE: _index, ...rest } = env
-    this.#env = rest
+    this.#env = withoutGitPlaces(env)
     this.#ports = ports
   }
 
@@ -82,14 +88,14 @@ export class Worktrees {
       return { path, branch, base, gitDir: gitDirOf(path), cwd: join(path, inside) }
     } catch (error) {
       await this.#discard(top, path, branch, base)
-      throw asRefusal(error, `: git could not make a worktree: ${errorText(error)}`)
+      throw toUserError(error, `: git could not create a worktree: ${errorText(error)}`)
     }
   }
 
   /** Removes what git has left of a worktree that was never used. */
   async #discard(top: string, path: string, branch: string, base: string): Promise<void> {
     const { force } = this.#ports
-    const last = { stop: force, force, ms: LAST_LOOK_MS }
+    const last = { stop: force, force, ms: LAST_CHECK_MS }
     const undo = (...args: string[]) => this.#git(top, args, last).catch(() => '')
     if (existsSync(path)) await undo('worktree', 'remove', '--force', '--force', path)
     rmSync(path, { recursive: true, force: true })
@@ -98,16 +104,17 @@ export class Worktrees {
     removeIfEmpty(dirname(path))
   }
 
-  async #finish(worktree: TaskWorktree): Promise<FinishedWorktree> {
+  async #finish(made: TaskWorktree): Promise<FinishedWorktree> {
+    const worktree = { ...made, path: currentPath(made.path, made.gitDir) }
     const { path, branch } = worktree
     const late = new AbortController()
     let cancel: (() => void) | undefined
-    const begin = () => (cancel = afterAwake(LAST_LOOK_MS, () => late.abort()))
+    const begin = () => (cancel = afterAwake(LAST_CHECK_MS, () => late.abort()))
     const { stop, force } = this.#ports
     if (stop.aborted) begin()
     else stop.addEventListener('abort', begin)
     try {
-      return await this.#inspect(worktree, { stop: late.signal, force, ms: LOOK_MS })
+      return await this.#inspect(worktree, { stop: late.signal, force, ms: INSPECT_MS })
     } catch {
       // Keep what cannot be inspected.
       return {
@@ -122,7 +129,7 @@ export class Worktrees {
 
   async #inspect(worktree: TaskWorktree, limits: GitLimits): Promise<FinishedWorktree> {
     const { path, branch, gitDir } = worktree
-    const isThere = existsSync(path)
+    const exists = existsSync(path)
     // Not found through the folder: the agent may have made another repository of it.
     const common = resolve(gitDir, '../..')
     const git = (...args: string[]) => this.#git(common, [`--git-dir=${common}`, ...args], limits)
@@ -130,14 +137,14 @@ export class Worktrees {
     const askWith =
       (env: Readonly<Record<string, string>>) =>
       (...args: string[]) =>
-        this.#git(isThere ? path : common, [...own, ...args], limits, env)
+        this.#git(exists ? path : common, [...own, ...args], limits, env)
     const ask = askWith({})
-    const isDirty = isThere && (await hasUncommitted(worktree, ask, askWith(freshIndex(worktree))))
+    const isDirty = exists && (await hasUncommitted(worktree, ask, askWith(freshIndex(worktree))))
     const tip = await git('for-each-ref', '--format=%(objectname)', `refs/heads/${branch}`)
     const commits = await commitsOf(worktree, existsSync(gitDir) ? ask : git)
-    const description = describeKept(worktree, { ...commits, isDirty, isThere })
+    const description = describeKept(worktree, { ...commits, isDirty, exists })
     if (isDirty || commits.isOnBranch || commits.isUncertain || commits.dangling.length > 0) {
-      return { worktree: { path, branch, isKept: isThere }, description }
+      return { worktree: { path, branch, isKept: exists }, description }
     }
     // git refuses if there are changes after all.
     if (existsSync(gitDir)) await git('worktree', 'remove', path)
@@ -148,8 +155,8 @@ export class Worktrees {
   }
 
   async #git(cwd: string, args: readonly string[], limits: GitLimits, env = {}): Promise<string> {
-    const said = await runGit(cwd, [...THOROUGH, ...args], { ...this.#env, ...env }, limits)
-    return said.toString()
+    const output = await runGit(cwd, [...THOROUGH, ...args], { ...this.#env, ...env }, limits)
+    return output.toString()
   }
 
   #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -171,7 +178,7 @@ interface Found extends Commits {
   /** Whether the folder has anything that is not committed. */
   readonly isDirty: boolean
   /** Whether the folder exists. */
-  readonly isThere: boolean
+  readonly exists: boolean
 }
 
 type Where = Pick<Worktree, 'path' | 'branch'>
@@ -181,7 +188,7 @@ const MOST_NAMED = 5
 
 /** Where the work is, and what merging the branch would miss; empty if there is none. */
 function describeKept({ path, branch }: Where, found: Found): string {
-  const { isOnBranch, dangling, isUncertain, elsewhere, isDirty, isThere } = found
+  const { isOnBranch, dangling, isUncertain, elsewhere, isDirty, exists } = found
   const ids = dangling.slice(0, MOST_NAMED).map((commit) => commit.slice(0, 12))
   const named = [...ids, ...(dangling.length > MOST_NAMED ? ['…'] : [])].join(', ')
   const rest = [
@@ -189,7 +196,7 @@ function describeKept({ path, branch }: Where, found: Found): string {
     ...(isUncertain ? ['possibly commits on no branch (the reflog is incomplete)'] : []),
     ...(isDirty ? ['uncommitted changes'] : []),
   ].join(' and ')
-  const place = isThere ? `, in ${path}` : ''
+  const place = exists ? `, in ${path}` : ''
   const lines = [
     ...(isOnBranch ? [`The work is on branch ${branch}${place}`] : []),
     ...(elsewhere === undefined ? [] : [`The commits are on branch ${elsewhere}`]),

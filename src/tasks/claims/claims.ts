@@ -2,20 +2,18 @@ import { applyChanges } from '../text/changes.ts'
 import { change, type Draft } from '../store/change.ts'
 import { isArchived } from '../archive.ts'
 import { freeDeadClaims } from './dead-claims.ts'
-import { findTask, readTaskOrThrow, Unusable, type TaskText } from '../find.ts'
+import { findTask, readTaskOrThrow, UnreadableTask, type TaskText } from '../find.ts'
 import { UserError } from '../../base/errors.ts'
 import { localTime } from '../../base/local-time.ts'
 import { checkoutOf } from '../store/checkouts.ts'
 import { CannotChange } from '../text/frontmatter.ts'
-import { listUndone } from '../done.ts'
 import { judgeTasks, scanGraph, type ScannedGraph } from '../list.ts'
 import { blockingClaims, isHeldByAnother, type Caller } from './owner.ts'
 import type { TaskFolders } from '../folders.ts'
 import { describeClaim, Graph, type Readiness } from '../ready.ts'
 import { Refused } from '../refused.ts'
-import { deleteIndex } from '../store/index-file.ts'
 import { scanTasks, type Broken, type Scan } from '../store/scan.ts'
-import { renew } from './leases.ts'
+import { extendLeases } from './leases.ts'
 import { endClaim, makeClaim } from './claim-changes.ts'
 import type { Claim } from '../store/state-shape.ts'
 import { parseTask, type Task } from '../task.ts'
@@ -44,7 +42,7 @@ export interface ClaimOptions extends Caller {
 }
 
 /** The first ready task, or why there is none. */
-export interface Next {
+export interface NextTask {
   readonly brief: Brief | undefined
   readonly waiting: readonly Readiness[]
   readonly broken: readonly Broken[]
@@ -53,23 +51,23 @@ export interface Next {
 }
 
 /** Finds the next task; with `claim`, claims it atomically. */
-export function nextTask(folders: TaskFolders, options: ClaimOptions, claim: boolean): Next {
+export function nextTask(folders: TaskFolders, options: ClaimOptions, claim: boolean): NextTask {
   const { task, scan, ...rest } = claim
     ? claimNext(folders, options)
-    : pickNext(folders, () => judgeTasks(folders, options))
+    : pickNext(folders, judgeTasks(folders, options))
   return { ...rest, brief: task === undefined ? undefined : makeBrief(folders, task.id, scan) }
 }
 
 function claimNext(folders: TaskFolders, options: ClaimOptions): Picked {
   return change(folders, (draft) => {
-    draft.state = renew(draft.state, options.owner, options.now)
+    draft.state = extendLeases(draft.state, options.owner, options.now)
     freeDeadClaims(draft, folders, options.now)
-    const judge = () => scanGraph(folders, options)
-    return pickNext(folders, judge, (found) => take(draft, found, folders, options))
+    const take = (found: TaskText) => takeTask(draft, found, folders, options)
+    return pickNext(folders, scanGraph(folders, options), take)
   })
 }
 
-interface Picked extends Omit<Next, 'brief'> {
+interface Picked extends Omit<NextTask, 'brief'> {
   readonly task: Task | undefined
   readonly scan: Scan
 }
@@ -77,39 +75,25 @@ interface Picked extends Omit<Next, 'brief'> {
 /** Skips ready tasks whose files cannot be changed. */
 function pickNext(
   folders: TaskFolders,
-  judge: () => ScannedGraph,
-  taking: (found: TaskText) => Task = ({ task }) => task,
-  isReread = false,
+  { scan, graph }: ScannedGraph,
+  take: (found: TaskText) => Task = ({ task }) => task,
 ): Picked {
-  const { scan, graph } = judge()
   const broken = [...scan.broken]
-  for (const { id, file } of graph.ready()) {
+  for (const { file } of graph.ready()) {
     try {
       const found = readTaskOrThrow(folders.tasks, file)
-      if (isReady(found, id, folders)) return { task: taking(found), scan, waiting: [], broken }
-      if (!isReread) return rereadNext(folders, judge, taking)
+      // An editor does not wait for the lock.
+      if (found.task.status !== 'To Do') continue
+      return { task: take(found), scan, waiting: [], broken }
     } catch (error) {
-      if (error instanceof Unusable && !isReread) return rereadNext(folders, judge, taking)
       // Reported, so that a person can fix the file.
-      if (!(error instanceof CannotChange || error instanceof Unusable)) throw error
+      if (!(error instanceof CannotChange || error instanceof UnreadableTask)) throw error
       broken.push({ file, line: 1, problem: error.message })
     }
   }
   const waiting = graph.sorted(() => true).map((each) => graph.judge(each))
   const advice = graph.advise(waiting.map(({ task }) => task))
   return { task: undefined, scan, waiting: waiting.map(whyWaiting), broken, advice }
-}
-
-/** The index is stale if a file changed but kept its time and size. */
-function rereadNext(...[folders, judge, taking]: Parameters<typeof pickNext>): Picked {
-  deleteIndex(folders)
-  return pickNext(folders, judge, taking, true)
-}
-
-/** Checks the files instead of the index. */
-function isReady({ task }: TaskText, id: string, folders: TaskFolders): boolean {
-  if (task.id !== id || task.status !== 'To Do') return false
-  return listUndone(folders, task.dependencies, new Map()).length === 0
 }
 
 function whyWaiting(readiness: Readiness): Readiness {
@@ -121,11 +105,11 @@ function whyWaiting(readiness: Readiness): Readiness {
 export function claimTask(folders: TaskFolders, word: string, options: ClaimOptions): Task {
   const { owner, now } = options
   const result = change(folders, (draft): Task | Refused => {
-    draft.state = renew(draft.state, owner, now)
+    draft.state = extendLeases(draft.state, owner, now)
     freeDeadClaims(draft, folders, now)
     const found = findTask(folders, word)
     const claims = blockingClaims(draft.state, owner, folders, now)
-    return whyNotClaimable(found, claims, folders) ?? take(draft, found, folders, options)
+    return whyNotClaimable(found, claims, folders) ?? takeTask(draft, found, folders, options)
   })
   if (result instanceof Refused) throw result
   return result
@@ -209,7 +193,7 @@ function reopenIn(draft: Draft, there: TaskFolders, id: string, now: Date): void
   }
 }
 
-function take(
+function takeTask(
   draft: Draft,
   { task, text, path }: TaskText,
   folders: TaskFolders,

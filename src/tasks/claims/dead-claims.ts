@@ -1,6 +1,6 @@
 import { applyChanges } from '../text/changes.ts'
 import { change, tryToChange, type Draft } from '../store/change.ts'
-import { findOrNone, Unusable, type TaskText } from '../find.ts'
+import { lookUpTask, UnreadableTask } from '../find.ts'
 import { checkoutOf } from '../store/checkouts.ts'
 import { CannotChange } from '../text/frontmatter.ts'
 import { isSameIteration, whyDead, type Iteration } from './owner.ts'
@@ -64,19 +64,15 @@ interface FreeOptions {
   readonly endOf: (claim: Claim) => End | undefined
 }
 
-function freeClaims(draft: Draft, round: FreeOptions): void {
+function freeClaims(draft: Draft, options: FreeOptions): void {
   for (const [id, claim] of Object.entries(draft.state.claims)) {
-    const end = round.endOf(claim)
-    if (end !== undefined) tryToFree(draft, id, end, round)
-  }
-}
-
-/** A task whose file is broken keeps its claim until the file is fixed. */
-function tryToFree(draft: Draft, id: string, end: End, round: FreeOptions): void {
-  try {
-    freeClaim(draft, id, end, round)
-  } catch (error) {
-    if (!(error instanceof Unusable || error instanceof CannotChange)) throw error
+    const end = options.endOf(claim)
+    try {
+      if (end !== undefined) freeClaim(draft, id, end, options)
+    } catch (error) {
+      // A task whose file is broken keeps its claim until the file is fixed.
+      if (!(error instanceof UnreadableTask || error instanceof CannotChange)) throw error
+    }
   }
 }
 
@@ -85,7 +81,7 @@ function freeClaim(draft: Draft, id: string, end: End, { folders: here, now }: F
   const claim = draft.state.claims[id]!
   const there = checkoutOf(claim, here)
   const folders = there ?? here
-  const found = findOrNone(folders, id)
+  const found = lookUpTask(folders, id)
   const on = { owner: claim.owner, folders, now }
   if (found?.task.status === 'Done') {
     const ended = endClaim(draft.state, id, { outcome: 'done', now })
@@ -100,20 +96,14 @@ function freeClaim(draft: Draft, id: string, end: End, { folders: here, now }: F
   const ended = endClaim(draft.state, id, { ...end, now, ...(isLast ? { isLast } : {}) })
   if (isOpen) {
     const failures = [...before, ended.attempts[id]!.at(-1)!]
-    putBack(draft, found, isLast ? blockedNote(failures) : attemptNote(claim, end), isLast, now)
+    const status = isLast ? 'Blocked' : 'To Do'
+    const note = isLast ? describeFailures(failures) : describeAttempt(claim, end)
+    // In a linked worktree, the note would conflict with what another one does to the task next.
+    const isNoted = isLast || folders.own === folders.shared
+    const changes = { status, assignee: '', appendNotes: isNoted ? [note] : [] } as const
+    draft.write(found.path, applyChanges(found.text, changes, now))
   }
   draft.state = isLast ? markSettled(ended, id, 'blocked', on) : ended
-}
-
-function putBack(
-  draft: Draft,
-  { path, text }: TaskText,
-  note: string,
-  isLast: boolean,
-  now: Date,
-): void {
-  const status = isLast ? 'Blocked' : 'To Do'
-  draft.write(path, applyChanges(text, { status, assignee: '', appendNotes: [note] }, now))
 }
 
 /** Counts back to the last time the task was Done or Blocked. */
@@ -124,11 +114,11 @@ function failuresInARow(attempts: readonly Attempt[]): Attempt[] {
   return attempts.slice(last + 1).filter(({ outcome }) => outcome === 'failed')
 }
 
-function attemptNote({ owner }: Claim, { why }: End): string {
+function describeAttempt({ owner }: Claim, { why }: End): string {
   return `An attempt by ${owner} ended without a result: ${why}`
 }
 
-function blockedNote(failures: readonly Attempt[]): string {
-  const words = failures.map(({ owner, at, why }) => `${owner} at ${at} (${why ?? 'no result'})`)
-  return `Blocked after ${failures.length} attempts: ${words.join('; ')}`
+function describeFailures(failures: readonly Attempt[]): string {
+  const list = failures.map(({ owner, at, why }) => `${owner} at ${at} (${why ?? 'no result'})`)
+  return `Blocked after ${failures.length} attempts: ${list.join('; ')}`
 }

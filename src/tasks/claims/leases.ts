@@ -6,7 +6,7 @@ import { readLocalState } from '../store/state.ts'
 import type { Claim, State } from '../store/state-shape.ts'
 
 /** Extends the leases of an owner. */
-export function renew(state: State, owner: Owner, now: Date): State {
+export function extendLeases(state: State, owner: Owner, now: Date): State {
   let claims = state.claims
   for (const [id, claim] of Object.entries(state.claims)) {
     const { leaseMs } = claim
@@ -17,7 +17,7 @@ export function renew(state: State, owner: Owner, now: Date): State {
   return claims === state.claims ? state : { ...state, claims }
 }
 
-/** Renewing writes to disk, so the first tenth of a lease may pass. */
+/** Renewing writes to disk, so a lease is renewed only after a tenth of its time. */
 const WORTH_RENEWING = 0.9
 
 /** Longer than any normal change; a process that hangs is not waited for. */
@@ -27,7 +27,7 @@ const PATIENCE_MS = 100
  * Renews the leases of an owner; every command does, even if it only reads. Completes the change of a
  * killed writer first, so that no command sees half of it.
  */
-export function keepLeases(folders: TaskFolders, owner: Owner, now: Date): void {
+export function renewLeases(folders: TaskFolders, owner: Owner, now: Date): void {
   const { claims, moves = [] } = readLocalState(folders)
   if (moves.length > 0) tryToChange(folders, () => undefined)
   const isDue = ({ until = '', leaseMs = 0 }: Claim) =>
@@ -36,7 +36,7 @@ export function keepLeases(folders: TaskFolders, owner: Owner, now: Date): void 
   if (!own.some((claim) => isDue(claim) && whyDead(claim, now) === undefined)) return
   try {
     const work = (draft: Draft) => {
-      draft.state = renew(draft.state, owner, now)
+      draft.state = extendLeases(draft.state, owner, now)
     }
     change(folders, work, PATIENCE_MS)
   } catch (error) {

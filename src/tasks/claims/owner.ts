@@ -43,11 +43,13 @@ export function findOwner(
   const id = env['FORKHESTRA_RUN_ID']
   if (id === undefined) return { name: as ?? (env['USER'] || 'somebody'), run: undefined }
   const process = env['FORKHESTRA_RUN_PROCESS']
+  const { FORKHESTRA_SCOPE: scope } = env
   return {
     name: as ?? (env['FORKHESTRA_AGENT'] || 'agent'),
     run: {
       id,
-      step: env['FORKHESTRA_STEP'] ?? '',
+      // In a group, the same step may run at several places.
+      step: scope?.replace(/\/i\d+$/, '') ?? env['FORKHESTRA_STEP'] ?? '',
       iteration: env['FORKHESTRA_ITERATION'] ?? '',
       ...(process === undefined ? {} : { process }),
     },
@@ -60,7 +62,7 @@ export function whyDead(claim: Claim, now: Date): string | undefined {
   if (claim.run !== undefined) {
     const life = claim.run.process === undefined ? 'unknown' : lifeOf(claim.run.process)
     if (life === 'alive') return undefined
-    if (life === 'dead' && isAgentLeft(claim.run.process)) return undefined
+    if (life === 'dead' && isAgentAlive(claim.run.process)) return undefined
     if (life === 'dead') return `run ${claim.run.id} is gone`
   }
   return claim.until !== undefined && claim.until < now.toISOString()
@@ -68,8 +70,8 @@ export function whyDead(claim: Claim, now: Date): string | undefined {
     : undefined
 }
 
-/** An agent that outlived its run is still at the task. */
-function isAgentLeft(identity: string | undefined): boolean {
+/** An agent that outlived its run may still be working on the task. */
+function isAgentAlive(identity: string | undefined): boolean {
   if (identity === undefined || process.platform !== 'linux') return false
   return readProcesses().some(
     ({ pid, isDead }) =>
@@ -77,7 +79,7 @@ function isAgentLeft(identity: string | undefined): boolean {
   )
 }
 
-/** Inside a run the iteration decides, outside the name. */
+/** Inside a run a claim belongs to the iteration, outside to the name. */
 export function isOwner(claim: Claim, owner: Owner): boolean {
   if (claim.run === undefined || owner.run === undefined) {
     return claim.run === owner.run && claim.owner === owner.name

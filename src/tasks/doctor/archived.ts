@@ -6,7 +6,7 @@ import type { TaskFolders } from '../folders.ts'
 import { readTaskText } from '../store/scan.ts'
 import type { Task } from '../task.ts'
 import { readNotes } from '../text/read-body.ts'
-import { allTasks, makeCheck, nameOf, type Check, type LocatedTask } from './check.ts'
+import { allTasks, makeCheck, fileNameOf, type TaskCheck, type LocatedTask } from './check.ts'
 
 /** Tasks that are both open and archived. The fix removes archived copies that are identical. */
 export const archivedCopies = makeCheck((folders) =>
@@ -20,7 +20,7 @@ export const archivedCopies = makeCheck((folders) =>
       : `is the same task as the open ${name}, but the content differs: compare the two and delete one`
     const mended = 'removed the copy in the archive'
     return {
-      findings: [{ file: nameOf(archived, folders), problem, mended }],
+      findings: [{ file: fileNameOf(archived, folders), problem, mended }],
       fix: isIdentical && !isOneFile ? ({ draft }) => draft.remove(archived.path) : undefined,
     }
   }),
@@ -49,7 +49,7 @@ function isSameTask({ task: a }: LocatedTask, { task: b }: LocatedTask): boolean
 }
 
 /** Archived tasks that are not Done, unless they were archived on purpose. A person has to decide. */
-export const archivedOpen: Check = {
+export const archivedOpen: TaskCheck = {
   find: (folders, { tasks, archived }) => {
     // Copies of open tasks have a separate check.
     const open = new Set(tasks.map(({ id }) => id))

@@ -1,16 +1,16 @@
 import { basename, dirname, join, relative } from 'node:path'
 import { formatBytes, readTextFile, statOf } from '../../base/files.ts'
-import { askGit } from '../../base/tracked.ts'
+import { askGitSync } from '../../base/tracked.ts'
 import type { TaskFolders } from '../folders.ts'
 import { TASK_LIMIT_BYTES, tryToReadText, type Broken } from '../store/scan.ts'
 import { parseTask } from '../task.ts'
 import { escapeContent, readOutline } from '../text/body.ts'
-import { findUndecided, resolveConflicts } from '../text/conflict.ts'
-import type { Span } from '../text/yaml-signs.ts'
-import { makeCheck, type Check, type Database, type Problem } from './check.ts'
+import { resolveConflicts } from '../text/conflict.ts'
+import type { Span } from '../text/yaml-tokens.ts'
+import { makeCheck, type TaskCheck, type Database, type TaskProblem } from './check.ts'
 
 /** Files that cannot be read as tasks. Fixes merge conflicts that have only one right answer. */
-export const brokenFiles: Check = {
+export const brokenFiles: TaskCheck = {
   ...makeCheck((folders, database) =>
     allBroken(database)
       .filter(({ file }) => !isOversized(join(folders.tasks, file)))
@@ -18,10 +18,10 @@ export const brokenFiles: Check = {
   ),
 
   // Git considers a conflict resolved only after `git add`.
-  follow: (folders, finding) => {
+  completeFix: (folders, finding) => {
     const name = relative(folders.root, join(folders.tasks, finding.file))
-    const unmerged = askGit(folders.root, ['ls-files', '--unmerged', '--', name], process.env)
-    if (unmerged === undefined || unmerged === '') return finding
+    const unmerged = askGitSync(folders.root, ['ls-files', '--unmerged', '--', name], process.env)
+    if (!unmerged) return finding
     return { ...finding, mended: `${finding.mended}; mark it as resolved: git add "${name}"` }
   },
 }
@@ -31,21 +31,20 @@ function allBroken({ broken, archived }: Database): Broken[] {
 }
 
 /** Adds how to resolve a conflict, and the line that a person has to decide. */
-function examineConflict({ tasks }: TaskFolders, broken: Broken): Problem {
+function examineConflict({ tasks }: TaskFolders, broken: Broken): TaskProblem {
   const path = join(tasks, broken.file)
   const text = tryToReadText(path) ?? ''
   const resolved = resolveConflicts(text)
-  if (resolved !== undefined && resolved !== text && isTask(resolved, broken.file)) {
+  if (typeof resolved === 'string' && resolved !== text && isTask(resolved, broken.file)) {
     return {
       findings: [{ ...broken, mended: 'merged both sides' }],
       fix: ({ draft }) => draft.write(path, resolved),
       advice: '; edit the file, or run: forge-tasks doctor --fix',
     }
   }
-  const line = /^<{7}/m.test(text) ? findUndecided(text) : undefined
-  if (line === undefined) return { findings: [broken] }
+  if (typeof resolved === 'string') return { findings: [broken] }
   return {
-    findings: [{ ...broken, line }],
+    findings: [{ ...broken, line: resolved }],
     advice: '; the two sides contradict each other: edit the file and remove the conflict markers',
   }
 }
@@ -105,7 +104,7 @@ function shortenFile(path: string): Shortened | undefined {
   if (read.kind !== 'text') return undefined
   const name = freeName(path)
   try {
-    const text = shorten(read.text, name)
+    const text = shortenTask(read.text, name)
     const isShort = Buffer.byteLength(text) <= TASK_LIMIT_BYTES
     return isShort && isTask(text, path) ? { full: read.text, name, text } : undefined
   } catch {
@@ -120,7 +119,7 @@ function freeName(path: string): string {
   return basename(free)
 }
 
-function shorten(text: string, name: string): string {
+function shortenTask(text: string, name: string): string {
   const { intro, sections, loose } = readOutline(text)
   const spans = [intro, ...sections.map(({ content }) => content), ...(loose ? [loose] : [])]
   const long = spans.filter(({ start, end }) => end - start > LONG)

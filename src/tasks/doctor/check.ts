@@ -3,7 +3,7 @@ import { inArchive, isArchived } from '../archive.ts'
 import type { Draft } from '../store/change.ts'
 import { listFiles } from '../store/folder.ts'
 import type { TaskFolders } from '../folders.ts'
-import { readTaskFile, type Scan } from '../store/scan.ts'
+import { readTasks, type Scan } from '../store/scan.ts'
 import type { Task } from '../task.ts'
 
 export interface Finding {
@@ -26,15 +26,15 @@ export interface FixTools {
   readonly youngerReferences: ReadonlySet<string>
 }
 
-export interface Check {
+export interface TaskCheck {
   readonly find: (folders: TaskFolders, database: Database) => Finding[]
   readonly fix?: (folders: TaskFolders, database: Database, tools: FixTools) => Finding[]
   /** Completes the finding of a fix after the lock is released. */
-  readonly follow?: (folders: TaskFolders, fixed: Finding) => Finding
+  readonly completeFix?: (folders: TaskFolders, fixed: Finding) => Finding
 }
 
 /** Findings that are fixed together. */
-export interface Problem {
+export interface TaskProblem {
   /** `mended` says what the fix does. */
   readonly findings: readonly Finding[]
   /** Absent if a person has to act. */
@@ -44,8 +44,8 @@ export interface Problem {
 }
 
 export function makeCheck(
-  findProblems: (folders: TaskFolders, database: Database) => readonly Problem[],
-): Required<Pick<Check, 'find' | 'fix'>> {
+  findProblems: (folders: TaskFolders, database: Database) => readonly TaskProblem[],
+): TaskCheck {
   return {
     find: (folders, database) =>
       findProblems(folders, database).flatMap(({ findings, advice = '' }) =>
@@ -70,16 +70,14 @@ export interface LocatedTask {
 /** All readable tasks, open ones first. */
 export function allTasks({ tasks, archive }: TaskFolders): LocatedTask[] {
   return [tasks, archive].flatMap((folder) =>
-    listFiles(folder).flatMap((file) => {
-      const path = join(folder, file)
-      const task = readTaskFile(path, file)
-      return 'problem' in task ? [] : [{ task, path }]
+    readTasks(folder, listFiles(folder)).tasks.map((task) => {
+      return { task, path: join(folder, task.file) }
     }),
   )
 }
 
 /** The file name relative to the folder of the tasks. */
-export function nameOf(located: LocatedTask, folders: TaskFolders): string {
+export function fileNameOf(located: LocatedTask, folders: TaskFolders): string {
   const { file } = located.task
   return isArchived(located, folders) ? inArchive(folders, file) : file
 }

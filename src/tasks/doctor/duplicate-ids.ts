@@ -5,22 +5,22 @@ import { applyChanges } from '../text/changes.ts'
 import { makeFileName } from '../file-name.ts'
 import { setField } from '../text/frontmatter.ts'
 import { HIGHEST_NUMBER, readId, renderId, type TaskId } from '../id.ts'
-import { askGit } from '../../base/tracked.ts'
+import { askGitSync } from '../../base/tracked.ts'
 import type { TaskFolders } from '../folders.ts'
 import { byAge } from '../task.ts'
 import { findUsedIds, highestOf } from '../used-ids.ts'
 import { copiesIn } from './archived.ts'
 import {
   allTasks,
-  nameOf,
-  type Check,
+  fileNameOf,
+  type TaskCheck,
   type Finding,
   type FixTools,
   type LocatedTask,
 } from './check.ts'
 
 /** Tasks that got the same id in two clones. The fix gives the younger one a new id. */
-export const duplicateIds: Check = {
+export const duplicateIds: TaskCheck = {
   // Duplicates among open tasks are already reported as broken files.
   find: (folders) =>
     findDuplicates(allTasks(folders), folders)
@@ -99,8 +99,8 @@ function findDuplicates(all: readonly LocatedTask[], folders: TaskFolders): Pair
 }
 
 function findingOf({ older, younger }: Pair, folders: TaskFolders): Finding {
-  const problem = `has the same id ${older.task.id} as "${nameOf(older, folders)}"`
-  return { file: nameOf(younger, folders), problem }
+  const problem = `has the same id ${older.task.id} as "${fileNameOf(older, folders)}"`
+  return { file: fileNameOf(younger, folders), problem }
 }
 
 /** Returns ids that were never used, not even by archived or broken files. */
@@ -148,9 +148,9 @@ function refersToYounger(
   const { root } = folders
   const name = (path: string) => relative(root, path)
   const search = ['log', '--format=%H', `-S${younger.task.id}`, '--', name(reference.path)]
-  const commit = askGit(root, search, process.env)?.trim().split('\n').at(-1)
+  const commit = askGitSync(root, search, process.env)?.trim().split('\n').at(-1)
   if (commit === undefined || commit === '') return false
   const isIn = ({ path }: LocatedTask) =>
-    askGit(root, ['cat-file', '-e', `${commit}:./${name(path)}`], process.env) !== undefined
+    askGitSync(root, ['cat-file', '-e', `${commit}:./${name(path)}`], process.env) !== undefined
   return isIn(younger) && !isIn(older)
 }

@@ -4,12 +4,12 @@ import type { TaskFolders } from '../folders.ts'
 import { scanTasks, type Scan } from '../store/scan.ts'
 import { archivedCopies, archivedOpen } from './archived.ts'
 import { brokenFiles, oversized } from './broken-files.ts'
-import type { Check, Database, Finding } from './check.ts'
+import type { TaskCheck, Database, Finding } from './check.ts'
 import { duplicateIds, findYoungerReferences } from './duplicate-ids.ts'
 import { configuration, lostFiles, misnamed, unfinished } from './files.ts'
 import { dangling, dependencyCycles, parentCycles } from './references.ts'
 
-const CHECKS: readonly Check[] = [
+const CHECKS: readonly TaskCheck[] = [
   configuration,
   oversized,
   brokenFiles,
@@ -45,13 +45,13 @@ function readDatabase(folders: TaskFolders): Database {
 /** One after the other: later checks see what earlier ones have fixed. */
 function fixAll(folders: TaskFolders, now: Date): Finding[] {
   return CHECKS.flatMap((check) => {
-    const { fix, follow = (_, finding) => finding } = check
+    const { fix, completeFix = (_, finding) => finding } = check
     if (fix === undefined) return []
     const youngerReferences =
       check === duplicateIds ? findYoungerReferences(folders) : new Set<string>()
     const fixed = change(folders, (draft) =>
       fix(folders, readDatabase(folders), { draft, now, youngerReferences }),
     )
-    return fixed.map((finding) => follow(folders, finding))
+    return fixed.map((finding) => completeFix(folders, finding))
   })
 }

@@ -1,20 +1,20 @@
 import { basename, join, relative } from 'node:path'
 import { statOf } from '../../base/files.ts'
 import { shellWord } from '../../base/shell-quote.ts'
-import { idOfName, inArchive } from '../archive.ts'
-import { makeFileName } from '../file-name.ts'
+import { inArchive } from '../archive.ts'
+import { idOfFileName, makeFileName } from '../file-name.ts'
 import { hasTask } from '../find.ts'
 import { readId } from '../id.ts'
-import { BrokenConfig, configPath, findUnknownKeys, readConfig } from '../store/config.ts'
-import { askGit } from '../../base/tracked.ts'
+import { BrokenConfig, tasksConfigPath, findUnknownKeys, readConfig } from '../store/config.ts'
+import { askGitSync } from '../../base/tracked.ts'
 import { listUnfinished } from '../store/moves.ts'
 import { readLocalState } from '../store/state.ts'
-import { makeCheck, type Check } from './check.ts'
+import { makeCheck, type TaskCheck } from './check.ts'
 
 /** An invalid configuration or unknown keys in it, which only a person can fix. */
-export const configuration: Check = {
+export const configuration: TaskCheck = {
   find: (folders) => {
-    const file = basename(configPath(folders))
+    const file = basename(tasksConfigPath(folders))
     try {
       readConfig(folders)
       return findUnknownKeys(folders).map((key) => ({
@@ -36,7 +36,7 @@ export const misnamed = makeCheck((folders, { tasks, archived }) =>
       return { task, folder: folders.archive, file: inArchive(folders, task.file) }
     }),
   ]
-    .filter(({ task }) => idOfName(task.file) !== task.id)
+    .filter(({ task }) => idOfFileName(task.file) !== task.id)
     .map(({ task: { id, title }, folder, file }) => {
       const name = makeFileName(readId(id)!, title)
       const target = join(folder, name)
@@ -57,15 +57,16 @@ export const unfinished = makeCheck(({ tasks }) =>
 )
 
 /** Task files that git tracks but that are missing, unless forge-tasks deleted them. */
-export const lostFiles: Check = {
+export const lostFiles: TaskCheck = {
   find: (folders) => {
     const { root, tasks } = folders
     const listed =
-      askGit(root, ['ls-files', '-z', '--deleted', '--', relative(root, tasks)], process.env) ?? ''
+      askGitSync(root, ['ls-files', '-z', '--deleted', '--', relative(root, tasks)], process.env) ??
+      ''
     const deleted = new Set(readLocalState(folders).deleted)
     return listed.split('\0').flatMap((path) => {
       const file = relative(relative(root, tasks), path)
-      const id = idOfName(file.replace(/^archive\//, ''))
+      const id = idOfFileName(file.replace(/^archive\//, ''))
       if (id === undefined || deleted.has(id) || hasTask(folders, id)) return []
       const problem = `is missing but tracked by git; run: git restore -- ${shellWord(path)}`
       return [{ file, problem }]

@@ -5,11 +5,11 @@ import type { TaskFolders } from '../folders.ts'
 import type { Scan } from '../store/scan.ts'
 import { byAge, type Task } from '../task.ts'
 import { applyChanges, type Changes } from '../text/changes.ts'
-import { makeCheck, type Finding, type Problem } from './check.ts'
+import { makeCheck, type Finding, type TaskProblem } from './check.ts'
 
 /** References to tasks that do not exist. The fix removes them and adds a note. */
 export const dangling = makeCheck((folders, scan) => {
-  const graph = new Graph(folders, scan, new Map())
+  const graph = new Graph(folders, scan)
   return scan.tasks.flatMap(({ file, dependencies, parent }) => {
     const missing = dependencies
       .filter((id) => !graph.has(id))
@@ -36,7 +36,7 @@ export const dangling = makeCheck((folders, scan) => {
 
 /** Dependency cycles. The fix removes the dependency of the younger task that closes the cycle. */
 export const dependencyCycles = makeCheck((folders, scan) => {
-  const graph = new Graph(folders, scan, new Map())
+  const graph = new Graph(folders, scan)
   const links = closingLinks(graph, scan, graph.edges, 'depends on itself')
   return [...Map.groupBy(links, ({ file }) => file)].map(([file, closing]) =>
     makeProblem(folders, file, {
@@ -55,7 +55,7 @@ export const dependencyCycles = makeCheck((folders, scan) => {
 
 /** Cycles of parents. The fix removes the parent of the younger task that closes the cycle. */
 export const parentCycles = makeCheck((folders, scan) => {
-  const graph = new Graph(folders, scan, new Map())
+  const graph = new Graph(folders, scan)
   const links = closingLinks(graph, scan, graph.parents, 'is its own ancestor')
   return links.map(({ file, problem, task: { parent } }) =>
     makeProblem(folders, file, {
@@ -72,7 +72,7 @@ function makeProblem(
   { tasks }: TaskFolders,
   file: string,
   { findings, changes }: { readonly findings: readonly Finding[]; readonly changes: Changes },
-): Problem {
+): TaskProblem {
   const path = join(tasks, file)
   return {
     findings,

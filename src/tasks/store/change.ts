@@ -17,16 +17,15 @@ import { stampOf } from './folder.ts'
 import { pruneState } from './prune-state.ts'
 import { makeLocal } from './local-folder.ts'
 import { ForeignLink, isOwnFolder, refuseForeign } from './foreign-links.ts'
-import { runMoves, discard, bringsContent, recover, type Failure } from './moves.ts'
+import { runMoves, discard, bringsContent, recover, type FailedMove } from './moves.ts'
 import type { TaskFolders } from '../folders.ts'
+import { Refused } from '../refused.ts'
 import { readTaskText, TASK_LIMIT_BYTES } from './scan.ts'
 import { CannotChange } from '../text/frontmatter.ts'
 import { hasState, readLocalState, writeState } from './state.ts'
-import type { Claim, Move, State } from './state-shape.ts'
+import type { Claim, FileMove, State } from './state-shape.ts'
 
-class CannotWrite extends UserError {
-  override readonly exitCode = 1
-}
+class CannotWrite extends Refused {}
 
 /** How far a change got before it failed. */
 type Progress = 'nothing was changed' | 'a part was changed' | 'the rest waits'
@@ -39,7 +38,7 @@ export class Draft {
   readonly #folders: TaskFolders
   readonly #texts = new Map<string, string>()
   readonly #links = new Map<string, string>()
-  readonly #moves: Move[] = []
+  readonly #moves: FileMove[] = []
   readonly #removed: string[] = []
   #saved: State
   #progress: Progress = 'nothing was changed'
@@ -90,13 +89,13 @@ export class Draft {
   commit(): void {
     if (this.isEmpty) return
     if (this.state !== this.#saved)
-      this.state = this.#withMain(pruneState(this.state, this.#folders))
-    const [own, foreign] = this.#writeBeside()
+      this.state = this.#withMainWorktree(pruneState(this.state, this.#folders))
+    const [own, foreign] = this.#writeTemporaryFiles()
     own.push(...this.#moves)
     const moves = [...own, ...foreign]
     this.#begin(own, moves)
     const failed = runMoves(own.slice(1))
-    if (failed.length > 0 && this.#takeBack(own, moves, failed)) throw failed[0]!.error
+    if (failed.length > 0 && this.#rollBack(own, moves, failed)) throw failed[0]!.error
     // Moves in another checkout that cannot be written now stay listed for later.
     this.#end(moves, [...failed, ...runMoves(foreign)])
     for (const path of this.#removed.splice(0)) rmSync(path, { force: true })
@@ -107,10 +106,10 @@ export class Draft {
   }
 
   /** Until the first move the change can be rolled back; after it, it will be completed. */
-  #begin([first]: readonly Move[], moves: readonly Move[]): void {
+  #begin([first]: readonly FileMove[], moves: readonly FileMove[]): void {
     let isSaved = false
     try {
-      this.#save({ ...this.state, moves: [...this.#waiting(), ...moves] })
+      this.#save({ ...this.state, moves: [...this.#pendingMoves(), ...moves] })
       isSaved = true
       if (first !== undefined) moveFile(first.from, first.to)
     } catch (error) {
@@ -122,7 +121,11 @@ export class Draft {
   }
 
   /** Rolls back a change that failed halfway, if it has replaced no file. Returns whether it did. */
-  #takeBack(own: readonly Move[], moves: readonly Move[], failed: readonly Failure[]): boolean {
+  #rollBack(
+    own: readonly FileMove[],
+    moves: readonly FileMove[],
+    failed: readonly FailedMove[],
+  ): boolean {
     if (own.some(({ was }) => was !== null)) return false
     const done = own.filter((each) => !failed.some(({ move }) => move === each))
     const back = done.toReversed().map(({ from, to }) => ({ from: to, to: from }))
@@ -134,9 +137,10 @@ export class Draft {
   }
 
   /** Completed moves must not be repeated, because their source path may be reused. */
-  #end(moves: readonly Move[], failed: readonly Failure[]): void {
+  #end(moves: readonly FileMove[], failed: readonly FailedMove[]): void {
     const waiting = failed.flatMap(({ move }) => (bringsContent(move) ? [move] : []))
-    if (waiting.length > 0) this.state = { ...this.state, moves: [...this.#waiting(), ...waiting] }
+    if (waiting.length > 0)
+      this.state = { ...this.state, moves: [...this.#pendingMoves(), ...waiting] }
     if (moves.length > 0) this.#save(this.state)
     this.#texts.clear()
     this.#links.clear()
@@ -144,12 +148,12 @@ export class Draft {
     this.#saved = this.state
   }
 
-  #withMain(state: State): State {
+  #withMainWorktree(state: State): State {
     const { own, shared, top } = this.#folders
     return own === shared ? { ...state, main: top } : state
   }
 
-  #waiting(): readonly Move[] {
+  #pendingMoves(): readonly FileMove[] {
     return this.state.moves ?? []
   }
 
@@ -158,8 +162,8 @@ export class Draft {
   }
 
   /** Writes new contents to temporary files, for this checkout and for others. */
-  #writeBeside(): [own: Move[], foreign: Move[]] {
-    const [own, foreign]: [Move[], Move[]] = [[], []]
+  #writeTemporaryFiles(): [own: FileMove[], foreign: FileMove[]] {
+    const [own, foreign]: [FileMove[], FileMove[]] = [[], []]
     try {
       for (const [path, text] of this.#texts) {
         const isOwn = path.startsWith(join(this.#folders.tasks, '/'))
@@ -174,7 +178,7 @@ export class Draft {
   }
 
   /** Keeps symbolic links and file permissions. */
-  #writeText(path: string, text: string, isOwn: boolean): Move {
+  #writeText(path: string, text: string, isOwn: boolean): FileMove {
     const old = lstatSync(path, { throwIfNoEntry: false })
     const to = old?.isSymbolicLink() ? realpathSync(path) : path
     const from = unfinishedPath(isOwn ? this.#folderFor(to) : this.#folders.shared)
@@ -183,7 +187,7 @@ export class Draft {
     return { from, to, was: stampOf(target) }
   }
 
-  #makeLink(path: string, target: string): Move {
+  #makeLink(path: string, target: string): FileMove {
     const from = unfinishedPath(this.#folderFor(path))
     symlinkSync(target, from)
     return { from, to: path, was: stampOf(statOf(path)) }
@@ -205,7 +209,7 @@ function refuseLarge(path: string, text: string): void {
   const [words, limit] = formatSizes(size, TASK_LIMIT_BYTES)
   throw new CannotChange(
     `${basename(path)} would be ${words}; the limit is ${limit}. Nothing was changed.`,
-    'Put the text into a file of the project and refer to it in the task.',
+    'Put the text in a project file and refer to it in the task.',
   )
 }
 

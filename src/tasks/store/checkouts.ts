@@ -1,9 +1,8 @@
 import { basename, dirname, join, resolve } from 'node:path'
-import { statOf } from '../../base/files.ts'
-import { listNames } from './folder.ts'
+import { listNames, statOf } from '../../base/files.ts'
 import { readOrEmpty } from '../../base/repository.ts'
 import { taskFoldersAt, type TaskFolders } from '../folders.ts'
-import type { Claim, State, Worktree } from './state-shape.ts'
+import type { Claim, State, WorktreeIdentity } from './state-shape.ts'
 
 /** How a claim remembers the checkout in which it was made. */
 type ClaimOrigin = Pick<Claim, 'root' | 'worktree'>
@@ -14,7 +13,7 @@ export function originOf(folders: TaskFolders): ClaimOrigin {
 }
 
 /** Undefined in the main worktree and outside git. */
-function worktreeOf({ shared, own, inside }: TaskFolders): Worktree | undefined {
+function worktreeOf({ shared, own, inside }: TaskFolders): WorktreeIdentity | undefined {
   if (own === shared) return undefined
   const folder = dirname(own)
   const worktree = { name: basename(folder), bornMs: bornMs(folder) }
@@ -42,7 +41,7 @@ function isHere({ root, worktree }: ClaimOrigin, here: TaskFolders): boolean {
 }
 
 /** A worktree that was moved keeps its name in `.git/worktrees`. */
-function findProject({ name, bornMs: born, inside = '' }: Worktree, here: TaskFolders) {
+function findProject({ name, bornMs: born, inside = '' }: WorktreeIdentity, here: TaskFolders) {
   const folder = join(dirname(here.shared), 'worktrees', name)
   const top = bornMs(folder) === born ? topOf(folder) : undefined
   return top === undefined ? undefined : join(top, inside)

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { UserError } from '../../base/errors.ts'
 import { readTextFile } from '../../base/files.ts'
-import { parseJson } from '../../base/json.ts'
+import { isObject, parseJson } from '../../base/json.ts'
 import type { TaskFolders } from '../folders.ts'
 import { findPriority, PRIORITIES, type Priority } from '../status.ts'
 
@@ -14,15 +14,15 @@ export interface TasksConfig {
 
 const CONFIG_LIMIT_BYTES = 1024 * 1024
 
-export function configPath(folders: TaskFolders): string {
+export function tasksConfigPath(folders: TaskFolders): string {
   return join(folders.tasks, 'config.json')
 }
 
 /** Returns the defaults if there is no file; reads older layouts too. */
 export function readConfig(folders: TaskFolders): TasksConfig {
   const fields = readFields(folders)
-  const wrong = findWrong(fields)
-  if (wrong.length > 0) throw broken(folders, `has ${wrong.join('; ')}`)
+  const invalid = findInvalid(fields)
+  if (invalid.length > 0) throw broken(folders, `has ${invalid.join('; ')}`)
   const value = (key: string, older: string) => valueOf(fields, key) ?? valueOf(fields, older)
   const priority = findPriority(asText(value('defaults.priority', 'defaultPriority')) ?? '')
   const labels = value('defaults.labels', 'defaultLabels')
@@ -31,48 +31,48 @@ export function readConfig(folders: TaskFolders): TasksConfig {
     name: asText(value('name', 'projectName')),
     defaults: {
       ...(priority === undefined ? {} : { priority }),
-      ...(isTexts(labels) ? { labels } : {}),
+      ...(isTextList(labels) ? { labels } : {}),
     },
   }
 }
 
 interface Rule {
   readonly expected: string
-  readonly isRight: (value: unknown) => boolean
+  readonly isValid: (value: unknown) => boolean
 }
 
 const PREFIX = /^[A-Za-z][A-Za-z0-9_]{0,19}$/
 
-const NAME: Rule = { expected: 'a string', isRight: (value) => typeof value === 'string' }
+const NAME: Rule = { expected: 'a string', isValid: (value) => typeof value === 'string' }
 
 const PRIORITY: Rule = {
   expected: `${PRIORITIES.slice(0, -1).join(', ')} or ${PRIORITIES.at(-1)}`,
-  isRight: (value) =>
+  isValid: (value) =>
     typeof value === 'string' && (value === '' || findPriority(value) !== undefined),
 }
 
-const LABELS: Rule = { expected: 'a list of strings such as ["backend"]', isRight: isTexts }
+const LABELS: Rule = { expected: 'a list of strings such as ["backend"]', isValid: isTextList }
 
 /** Includes the keys of older layouts. */
 const RULES: Readonly<Record<string, Rule>> = {
   prefix: {
     expected: 'letters, digits and _ such as "TASK"',
-    isRight: (value) => typeof value === 'string' && PREFIX.test(value),
+    isValid: (value) => typeof value === 'string' && PREFIX.test(value),
   },
   name: NAME,
   projectName: NAME,
-  defaults: { expected: 'an object such as {"labels": ["backend"]}', isRight: isObject },
+  defaults: { expected: 'an object such as {"labels": ["backend"]}', isValid: isObject },
   'defaults.priority': PRIORITY,
   defaultPriority: PRIORITY,
   'defaults.labels': LABELS,
   defaultLabels: LABELS,
 }
 
-function findWrong(fields: Fields): string[] {
-  return Object.entries(RULES).flatMap(([key, { expected, isRight }]) => {
+function findInvalid(fields: Fields): string[] {
+  return Object.entries(RULES).flatMap(([key, { expected, isValid }]) => {
     const value = valueOf(fields, key)
     // null counts as absent.
-    if (value === undefined || value === null || isRight(value)) return []
+    if (value === undefined || value === null || isValid(value)) return []
     return [`"${key}": ${JSON.stringify(value)}, expected ${expected}`]
   })
 }
@@ -87,7 +87,7 @@ function valueOf(fields: Fields, key: string): unknown {
 type Fields = Readonly<Record<string, unknown>>
 
 function readFields(folders: TaskFolders): Fields {
-  const file = readTextFile(configPath(folders), CONFIG_LIMIT_BYTES)
+  const file = readTextFile(tasksConfigPath(folders), CONFIG_LIMIT_BYTES)
   if (file.kind === 'missing') return {}
   if (file.kind === 'unusable') throw broken(folders, file.problem)
   let value: unknown
@@ -121,7 +121,7 @@ export class BrokenConfig extends UserError {
 }
 
 function broken(folders: TaskFolders, problem: string): BrokenConfig {
-  return new BrokenConfig(configPath(folders), problem)
+  return new BrokenConfig(tasksConfigPath(folders), problem)
 }
 
 export function checkPrefix(prefix: string): string {
@@ -132,11 +132,7 @@ export function checkPrefix(prefix: string): string {
   )
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function isTexts(value: unknown): value is string[] {
+function isTextList(value: unknown): value is string[] {
   const isText = (item: unknown) => typeof item === 'string' && item.trim() !== ''
   return Array.isArray(value) && value.every(isText)
 }

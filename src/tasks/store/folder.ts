@@ -1,6 +1,7 @@
 import { readdirSync, statSync } from 'node:fs'
-import { errorCode, errorText, UserError } from '../../base/errors.ts'
+import { errorCode, errorText } from '../../base/errors.ts'
 import { statOf } from '../../base/files.ts'
+import { Refused } from '../refused.ts'
 
 /** Detects whether a file has changed. Clocks may go backwards, so a time alone is not enough. */
 export interface FileStamp {
@@ -27,7 +28,7 @@ export function listFiles(folder: string): string[] {
     return readdirSync(folder).filter((name) => name.endsWith('.md') && !name.startsWith('.'))
   } catch (error) {
     if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return []
-    throw new CannotRead(
+    throw new Refused(
       `Cannot read the tasks in ${folder}: ${errorText(error)}`,
       errorCode(error) === 'EACCES'
         ? `Give this user read permission: chmod u+rx "${folder}"`
@@ -36,21 +37,8 @@ export function listFiles(folder: string): string[] {
   }
 }
 
-class CannotRead extends UserError {
-  override readonly exitCode = 1
-}
-
-/** All names in a folder; empty if it cannot be read. */
-export function listNames(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-  } catch {
-    return []
-  }
-}
-
 /** Identifies a folder even after it was moved; an archive cannot know this value in advance. */
-export function placeOf(folder: string): string {
+export function folderIdentity(folder: string): string {
   const { ino, birthtimeNs } = statSync(folder, { bigint: true })
   return `${ino}-${birthtimeNs}`
 }

@@ -11,7 +11,7 @@ export function refuseForeign(path: string, { top }: TaskFolders): void {
   const link = findForeignLink(path, top, process.env)
   if (link === undefined) return
   throw new ForeignLink(
-    `${relative(top, link)} is a symbolic link that leads out of the project; forge-tasks does not write through it.`,
+    `${relative(top, link)} is a symbolic link that points outside the project; forge-tasks does not write through it.`,
     'Replace it with its target, or remove the link from git: untracked links are followed.',
   )
 }

@@ -1,8 +1,8 @@
-import { readFileSync, rmSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeFileAtomic } from '../../base/atomic-write.ts'
 import type { Task } from '../task.ts'
-import { placeOf, type FileStamp } from './folder.ts'
+import { folderIdentity, type FileStamp } from './folder.ts'
 import { isOwnFolder, isRealFile } from './foreign-links.ts'
 import { makeLocal } from './local-folder.ts'
 import { UNFINISHED_INDEX } from './moves.ts'
@@ -30,7 +30,7 @@ interface Known {
 }
 
 /** Finds the files of a folder that have not changed since the index was written. */
-export function takeKnown(
+export function findUnchanged(
   folders: TaskFolders,
   folder: ReadonlyMap<string, FileStamp | null>,
 ): Known {
@@ -51,11 +51,6 @@ export function takeKnown(
   return { tasks, changed: [...changed] }
 }
 
-/** The id of each file in the index. */
-export function readIndexedIds(folders: TaskFolders): Map<string, string> {
-  return new Map(readIndex(folders).rows.map(([, { file, id }]) => [file, id]))
-}
-
 /** A missing, damaged or older index is empty. */
 function readIndex(folders: TaskFolders): Index {
   try {
@@ -71,9 +66,9 @@ function readIndex(folders: TaskFolders): Index {
   return { seenAt: 0, rows: [] }
 }
 
-/** A damaged index would show wrong tasks, and so would one that came with an archive: it belongs to its folder. */
+/** Includes the identity of the folder, because an index that came with an archive would show wrong tasks. */
 function checksumLine(json: string, { own }: TaskFolders): string {
-  return `${new Bun.CryptoHasher('sha256').update(`${VERSION} ${placeOf(own)} ${json}`).digest('hex')}\n`
+  return `${new Bun.CryptoHasher('sha256').update(`${VERSION} ${folderIdentity(own)} ${json}`).digest('hex')}\n`
 }
 
 /** If the folder is read-only, no index is written. */
@@ -95,15 +90,6 @@ export function writeIndex(
     writeFileAtomic(pathOf(folders), checksumLine(json, folders) + json, as)
   } catch {
     // Every file is read the next time.
-  }
-}
-
-/** Deletes the index, so that the next scan reads every file. */
-export function deleteIndex(folders: TaskFolders): void {
-  try {
-    if (isTrusted(folders)) rmSync(pathOf(folders), { force: true })
-  } catch {
-    // In a read-only folder the index stays.
   }
 }
 

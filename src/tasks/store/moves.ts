@@ -2,12 +2,12 @@ import { rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { moveFile, UNFINISHED } from '../../base/atomic-write.ts'
 import { errorCode } from '../../base/errors.ts'
-import { lstatOf, statOf } from '../../base/files.ts'
+import { listNames, lstatOf, statOf } from '../../base/files.ts'
 import { checkoutOfFile } from './checkouts.ts'
-import { listNames, stampOf } from './folder.ts'
+import { stampOf } from './folder.ts'
 import { isForeign } from './foreign-links.ts'
 import type { TaskFolders } from '../folders.ts'
-import type { Move, State } from './state-shape.ts'
+import type { FileMove, State } from './state-shape.ts'
 
 /** Marks temporary files of the index, which is written without the lock. */
 export const UNFINISHED_INDEX = '.index-'
@@ -16,8 +16,9 @@ export const UNFINISHED_INDEX = '.index-'
 const INDEX_MS = 60_000
 
 /** Completes the moves of a killed writer and deletes its leftovers. Returns the moves that failed. */
-export function recover(folders: TaskFolders, state: State): readonly Move[] {
-  const staysInside = ({ to }: Move) => !isForeign(dirname(to), checkoutOfFile(to, state, folders))
+export function recover(folders: TaskFolders, state: State): readonly FileMove[] {
+  const staysInside = ({ to }: FileMove) =>
+    !isForeign(dirname(to), checkoutOfFile(to, state, folders))
   const begun = (state.moves ?? []).filter((move) => isStillDue(move) && staysInside(move))
   const waiting = runMoves(begun).flatMap(({ move }) => (bringsContent(move) ? [move] : []))
   clearUnfinished(folders, waiting)
@@ -25,7 +26,7 @@ export function recover(folders: TaskFolders, state: State): readonly Move[] {
 }
 
 /** False if the target has changed since, because that content must not be lost. */
-function isStillDue({ from, to, was }: Move): boolean {
+function isStillDue({ from, to, was }: FileMove): boolean {
   const source = lstatOf(from)
   // The worktree may have been removed.
   if (source === undefined || statOf(dirname(to)) === undefined) return false
@@ -34,13 +35,13 @@ function isStillDue({ from, to, was }: Move): boolean {
   return !isUnfinished(from) || (target?.mtimeMs ?? 0) <= source.mtimeMs
 }
 
-export interface Failure {
-  readonly move: Move
+export interface FailedMove {
+  readonly move: FileMove
   readonly error: unknown
 }
 
 /** Continues after a move that fails. */
-export function runMoves(moves: readonly Move[]): Failure[] {
+export function runMoves(moves: readonly FileMove[]): FailedMove[] {
   return moves.flatMap((move) => {
     try {
       moveFile(move.from, move.to)
@@ -53,7 +54,7 @@ export function runMoves(moves: readonly Move[]): Failure[] {
 }
 
 /** Whether the move brings new content, which would be lost without it. */
-export function bringsContent({ from }: Move): boolean {
+export function bringsContent({ from }: FileMove): boolean {
   return isUnfinished(from)
 }
 
@@ -62,12 +63,12 @@ function isUnfinished(path: string): boolean {
 }
 
 /** Deletes the temporary files. */
-export function discard(moves: readonly Move[]): void {
+export function discard(moves: readonly FileMove[]): void {
   for (const move of moves) if (bringsContent(move)) rmSync(move.from, { force: true })
 }
 
 /** Only the holder of the lock writes these files, so all others were left by killed writers. */
-function clearUnfinished({ shared, own, tasks }: TaskFolders, waiting: readonly Move[]): void {
+function clearUnfinished({ shared, own, tasks }: TaskFolders, waiting: readonly FileMove[]): void {
   const kept = new Set(waiting.map(({ from }) => from))
   const isOtherDisk = statOf(tasks)?.dev !== statOf(shared)?.dev
   for (const folder of isOtherDisk ? [shared, tasks] : [shared]) {

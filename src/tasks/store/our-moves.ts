@@ -1,9 +1,9 @@
 import { readdirSync, realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { listCheckouts } from './checkouts.ts'
-import { configPath } from './config.ts'
+import { tasksConfigPath } from './config.ts'
 import type { TaskFolders } from '../folders.ts'
-import type { Move, State } from './state-shape.ts'
+import type { FileMove, State } from './state-shape.ts'
 
 const TEMPORARY = /^\.unfinished-[a-z0-9]+$/
 
@@ -11,14 +11,14 @@ const TEMPORARY = /^\.unfinished-[a-z0-9]+$/
  * Whether forge-tasks could have listed this move: both paths must be tasks or temporary files. A state file
  * may have come with the project and must not move anything else.
  */
-export function isOurMove(move: Move, here: TaskFolders, state: State): boolean {
+export function isOurMove(move: FileMove, here: TaskFolders, state: State): boolean {
   if (isMoveIn(move, here, [here])) return true
   const checkouts = listCheckouts({ ...state, moves: [] }, here)
   return isMoveIn(move, here, checkouts) || isWriteThroughLink(move, here, checkouts)
 }
 
 function isMoveIn(
-  { from, to }: Move,
+  { from, to }: FileMove,
   here: TaskFolders,
   checkouts: readonly TaskFolders[],
 ): boolean {
@@ -41,7 +41,7 @@ function isTask(path: string, checkouts: readonly TaskFolders[]): boolean {
   // The doctor keeps the full text of an oversized task in a .txt file.
   const isName = /\.(?:md|txt)$/.test(name) && !name.startsWith('.')
   if (isName) return isTaskFolder(dirname(path), checkouts)
-  return checkouts.some((each) => configPath(each) === path)
+  return checkouts.some((each) => tasksConfigPath(each) === path)
 }
 
 function isTaskFolder(folder: string, checkouts: readonly TaskFolders[]): boolean {
@@ -50,7 +50,7 @@ function isTaskFolder(folder: string, checkouts: readonly TaskFolders[]): boolea
 
 /** For a task that is a link, the target of the link is replaced. */
 function isWriteThroughLink(
-  { from, to }: Move,
+  { from, to }: FileMove,
   here: TaskFolders,
   checkouts: readonly TaskFolders[],
 ) {

@@ -1,5 +1,5 @@
 import { UserError } from '../../base/errors.ts'
-import { idOfName } from '../archive.ts'
+import { idOfFileName } from '../file-name.ts'
 import { listCheckouts, makeCheckoutFinder } from './checkouts.ts'
 import type { TaskFolders } from '../folders.ts'
 import { scanTasks } from './scan.ts'
@@ -22,19 +22,18 @@ type Settled = readonly [id: string, claim: Claim]
 
 /** Keeps every settled claim that some checkout has not merged yet. */
 function forgetSettled(state: State, folders: TaskFolders): State {
-  const limit = Math.max(MOST_FINISHED, state.kept ?? 0) + SLACK
-  if (Object.keys(state.claims).length <= limit) return state
+  const limit = MOST_FINISHED + SLACK
   const settled = Object.entries(state.claims).filter(([, { settled: how }]) => how !== undefined)
   if (settled.length <= limit) return state
-  const isNeeded = makeNeed(state, folders)
-  const useless = settled.filter((each) => !isNeeded(each))
-  const dates = useless.map(([id, { at }]): Dated => [id, at])
+  const isNeeded = makeIsNeeded(state, folders)
+  const unneeded = settled.filter((each) => !isNeeded(each))
+  const dates = unneeded.map(([id, { at }]): Dated => [id, at])
   const gone = oldestOf(dates, settled.length - MOST_FINISHED)
-  return { ...state, claims: without(state.claims, gone), kept: settled.length - gone.size }
+  return { ...state, claims: without(state.claims, gone) }
 }
 
 /** Whether some checkout would offer a task that is finished in another one. */
-function makeNeed(state: State, here: TaskFolders): (settled: Settled) => boolean {
+function makeIsNeeded(state: State, here: TaskFolders): (settled: Settled) => boolean {
   const checkouts = listCheckouts(state, here).map((each) => ({ each, isOpen: makeIsOpen(each) }))
   const findCheckout = makeCheckoutFinder(here)
   return ([id, claim]) => {
@@ -51,7 +50,7 @@ function makeIsOpen(folders: TaskFolders): (id: string) => boolean {
   try {
     const { tasks, broken } = scanTasks(folders)
     const open = tasks.filter(({ status }) => status !== 'Done' && status !== 'Blocked')
-    const unknown = broken.map(({ file }) => idOfName(file) ?? file)
+    const unknown = broken.map(({ file }) => idOfFileName(file) ?? file)
     const ids = new Set([...open.map(({ id }) => id), ...unknown])
     return (id) => ids.has(id)
   } catch (error) {

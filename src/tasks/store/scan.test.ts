@@ -11,7 +11,6 @@ import {
 import { join } from 'node:path'
 import { makeProject } from '../../../tests/support/project.ts'
 import { Graph } from '../ready.ts'
-import { deleteIndex } from './index-file.ts'
 import { taskFoldersIn, type TaskFolders } from '../folders.ts'
 import { scanTasks } from './scan.ts'
 
@@ -24,7 +23,7 @@ const nameOf = (number: number) => `T-${number} - Täsk ${number}.md`
 const statusOf = (number: number) => (number % 3 === 0 ? 'Done' : 'To Do')
 const dependenciesOf = (number: number) => [number - 1, number - 2].filter((each) => each > 0)
 
-function makePlaces(count: number): TaskFolders {
+function makeFolders(count: number): TaskFolders {
   const files: Record<string, string> = {}
   for (let number = 1; number <= count; number++) {
     const text = taskFile(number, statusOf(number), dependenciesOf(number))
@@ -47,13 +46,13 @@ describe('a folder of tasks with an index', () => {
   const path = (number: number) => join(folders.tasks, nameOf(number))
 
   beforeEach(() => {
-    folders = makePlaces(count)
+    folders = makeFolders(count)
     scanTasks(folders)
   })
 
   test('reads the same tasks from the index as from the files', () => {
     const scan = scanTasks(folders)
-    deleteIndex(folders)
+    rmSync(join(folders.own, 'index'))
     expect(scan).toEqual(scanTasks(folders))
     expect(scan.tasks).toHaveLength(count)
     expect(scan.broken).toEqual([])

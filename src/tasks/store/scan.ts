@@ -2,12 +2,12 @@ import { lstatSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { errorText } from '../../base/errors.ts'
 import { readTextFile } from '../../base/files.ts'
-import { BrokenFile } from '../text/frontmatter.ts'
+import { BrokenFile } from '../text/fields.ts'
 import { readFolder } from './folder.ts'
-import { takeKnown, writeIndex } from './index-file.ts'
+import { findUnchanged, writeIndex } from './index-file.ts'
 import type { TaskFolders } from '../folders.ts'
 import { idOfFileName } from '../file-name.ts'
-import { readId, type TaskId } from '../id.ts'
+import { canonicalId } from '../id.ts'
 import { byAge, inListOrder, parseTask, type Task } from '../task.ts'
 
 /** A task file that cannot be read. */
@@ -24,21 +24,22 @@ export interface Scan {
 }
 
 /** How many changed files make it worth writing the index again. */
-export const WORTH_WRITING = 8
+const WORTH_WRITING = 8
 
 /** Reads all open tasks, unchanged ones from the index. */
 export function scanTasks(folders: TaskFolders): Scan {
   const seenAt = Date.now()
   const folder = readFolder(folders.tasks)
-  const known = takeKnown(folders, folder)
+  const known = findUnchanged(folders, folder)
   if (known.changed.length === 0) return reportDuplicates(known.tasks, [])
-  const read = readChanged(folders, known.changed)
+  const read = readTasks(folders.tasks, known.changed)
   const tasks = [...known.tasks, ...read.tasks].toSorted(inListOrder)
   if (read.tasks.length >= WORTH_WRITING) writeIndex(folders, tasks, folder, seenAt)
   return reportDuplicates(tasks, read.broken)
 }
 
-function readChanged({ tasks: folder }: TaskFolders, files: readonly string[]): Scan {
+/** Reads files of a folder, in the given order. */
+export function readTasks(folder: string, files: readonly string[]): Scan {
   const tasks: Task[] = []
   const broken: Broken[] = []
   for (const file of files) {
@@ -51,7 +52,7 @@ function readChanged({ tasks: folder }: TaskFolders, files: readonly string[]): 
 }
 
 /** False for a file that was just archived and for other Markdown such as a README. */
-export function isTaskFile(path: string, file: string): boolean {
+function isTaskFile(path: string, file: string): boolean {
   if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return hasInvalidBytes(file)
   if (idOfFileName(file) !== undefined) return true
   const read = readTextFile(path, TASK_LIMIT_BYTES)
@@ -94,23 +95,15 @@ export function readTaskFile(path: string, file: string): Task | Broken {
   }
 }
 
-/** Matches files as forge-tasks writes them, without parsing the frontmatter. */
-const USUAL_ID = /^---\nid: (\S+)\n/
-
 /** For files that cannot be parsed. */
 const ID_LINE = /^\uFEFF?(?:---|<{7})[\s\S]*?\nid:[ \t]*["']?([\w-]+)/
 
 /** The id that is written in a file, even if the file is otherwise unreadable. */
-export function idInside(folder: string, file: string): TaskId | undefined {
+export function idInside(folder: string, file: string): string | undefined {
   const path = join(folder, file)
-  const read = readTextFile(path, TASK_LIMIT_BYTES)
-  const text = read.kind === 'text' ? read.text : ''
-  const usual = USUAL_ID.exec(text)?.[1]
-  if (usual !== undefined) return readId(usual)
   const task = readTaskFile(path, file)
-  if (!('problem' in task)) return readId(task.id)
-  const written = ID_LINE.exec(text)?.[1]
-  return written === undefined ? undefined : readId(written)
+  if (!('problem' in task)) return task.id
+  return canonicalId(ID_LINE.exec(tryToReadText(path) ?? '')?.[1] ?? '')
 }
 
 /** If files share an id, the oldest keeps it and the others are reported as broken. */

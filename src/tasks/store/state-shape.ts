@@ -1,7 +1,8 @@
+import { isObject } from '../../base/json.ts'
 import type { FileStamp } from './folder.ts'
 
 /** Identifies a git worktree even after it was moved. */
-export interface Worktree {
+export interface WorktreeIdentity {
   /** The name of its folder in `.git/worktrees`. */
   readonly name: string
   /** When that folder was created, because names are reused. */
@@ -27,7 +28,7 @@ export interface Claim {
   readonly leaseMs?: number
   /** The path of the checkout at the time of the claim. */
   readonly root: string
-  readonly worktree?: Worktree
+  readonly worktree?: WorktreeIdentity
   /** How the work ended; other checkouts wait for the merge. */
   readonly settled?: 'done' | 'blocked'
 }
@@ -44,7 +45,7 @@ export interface Attempt {
   readonly run?: Claim['run']
 }
 
-export interface Move {
+export interface FileMove {
   readonly from: string
   readonly to: string
   /** The target before the change; null if it did not exist. */
@@ -59,41 +60,34 @@ export interface State {
   readonly claims: Readonly<Record<string, Claim>>
   readonly attempts: Readonly<Record<string, readonly Attempt[]>>
   /** The moves of the last change, in case its writer is killed, and moves that failed so far. */
-  readonly moves?: readonly Move[]
+  readonly moves?: readonly FileMove[]
   /** The top of the main worktree, which git does not always know. */
   readonly main?: string | undefined
   /** Ids that were deleted on purpose, so that the doctor does not report them. */
   readonly deleted?: readonly string[]
-  /** How many settled claims were kept the last time old ones were dropped. */
-  readonly kept?: number
 }
 
 type Fields = Readonly<Record<string, unknown>>
 type Test = (value: unknown) => boolean
 
-/** Drops entries of the wrong shape: the state may be damaged. Every command runs this, so it avoids a schema library. */
+/** Drops invalid entries of a damaged state. Every command runs this, so it avoids a schema library. */
 export function shapeState(fields: Fields): State {
-  const { moves, kept, deleted, main } = fields
+  const { moves, deleted, main } = fields
   return {
     version: 1,
-    numbers: keepRight<number>(fields['numbers'], Number.isSafeInteger),
-    claims: keepRight<Claim>(fields['claims'], isClaim),
-    attempts: keepRight<readonly Attempt[]>(fields['attempts'], isAttempts),
-    moves: Array.isArray(moves) ? (moves.filter(isMove) as Move[]) : [],
+    numbers: keepValid<number>(fields['numbers'], Number.isSafeInteger),
+    claims: keepValid<Claim>(fields['claims'], isClaim),
+    attempts: keepValid<readonly Attempt[]>(fields['attempts'], isAttempts),
+    moves: Array.isArray(moves) ? (moves.filter(isMove) as FileMove[]) : [],
     ...(isText(main) ? { main } : {}),
-    ...(Number.isSafeInteger(kept) ? { kept: kept as number } : {}),
     ...(Array.isArray(deleted) ? { deleted: deleted.filter(isText) } : {}),
   }
 }
 
-function keepRight<Value>(value: unknown, isRight: Test): Readonly<Record<string, Value>> {
+function keepValid<Value>(value: unknown, isValid: Test): Readonly<Record<string, Value>> {
   if (!isObject(value)) return {}
-  const right = Object.entries(value).filter(([, each]) => isRight(each))
-  return Object.fromEntries(right) as Record<string, Value>
-}
-
-function isObject(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  const valid = Object.entries(value).filter(([, each]) => isValid(each))
+  return Object.fromEntries(valid) as Record<string, Value>
 }
 
 function isText(value: unknown): value is string {

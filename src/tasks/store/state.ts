@@ -1,10 +1,11 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { writeFileAtomic } from '../../base/atomic-write.ts'
-import { parseJson } from '../../base/json.ts'
+import { isObject, parseJson } from '../../base/json.ts'
 import { lifeOf } from '../../base/linux/process-identity.ts'
+import { readOrEmpty } from '../../base/repository.ts'
 import { isTracked } from '../../base/tracked.ts'
-import { placeOf } from './folder.ts'
+import { folderIdentity } from './folder.ts'
 import { isOwnFolder, isRealFile } from './foreign-links.ts'
 import { isOurMove } from './our-moves.ts'
 import type { TaskFolders } from '../folders.ts'
@@ -15,11 +16,11 @@ interface Stored extends State {
   readonly place: string
 }
 
-/** An unreadable state counts as empty: the task files are the truth. */
+/** An unreadable state counts as empty: the task files are authoritative. */
 export function readLocalState(folders: TaskFolders): State {
   const path = findState(folders)
   const fields = path === undefined ? {} : readObject(path)
-  const isFromHere = path !== undefined && fields['place'] === placeOf(dirname(path))
+  const isFromHere = path !== undefined && fields['place'] === folderIdentity(dirname(path))
   const shaped = shapeState(fields)
   const state = isFromHere ? shaped : withoutUntrusted(shaped)
   const { moves = [] } = state
@@ -43,9 +44,8 @@ function isAliveHere(identity: string | undefined): boolean {
 
 function readObject(path: string): Record<string, unknown> {
   try {
-    const value = parseJson(readFileSync(path, 'utf8'))
-    const isOurs = typeof value === 'object' && value !== null && 'version' in value
-    return isOurs && value.version === 1 ? value : {}
+    const value = parseJson(readOrEmpty(path))
+    return isObject(value) && value['version'] === 1 ? value : {}
   } catch {
     return {}
   }
@@ -75,6 +75,6 @@ function pathIn(folder: string): string {
 }
 
 export function writeState(folders: TaskFolders, state: State): void {
-  const stored: Stored = { ...state, place: placeOf(folders.shared) }
+  const stored: Stored = { ...state, place: folderIdentity(folders.shared) }
   writeFileAtomic(pathIn(folders.shared), JSON.stringify(stored), { durable: false })
 }

@@ -1,6 +1,6 @@
 import { splitFile } from './fields.ts'
 import { closingFence, markdownLines } from './lines.ts'
-import type { Span } from './yaml-signs.ts'
+import type { Span } from './yaml-tokens.ts'
 
 /** The sections of a new file, in order. */
 export const SECTIONS = [
@@ -76,7 +76,7 @@ function endOfPiece(headings: readonly Heading[], at: number, text: string): num
   return headings.find(({ start }) => start > at)?.start ?? text.length
 }
 
-function findHeadings(
+export function findHeadings(
   text: string,
   from: number,
 ): { headings: Heading[]; criteria: number | undefined } {
@@ -195,7 +195,7 @@ export function appendBlock(text: string, name: SectionName, inner: string, eol:
 
 function insertSection(text: string, name: SectionName, inner: string, eol: string): string {
   const later = SECTIONS.slice(SECTIONS.indexOf(name) + 1)
-  const next = findSections(text).find((section) => later.includes(canonical(section.name)))
+  const next = findSections(text).find((section) => later.includes(canonicalName(section.name)))
   const at = next?.start ?? text.length
   const before = closeBlock(text, at, eol)
   const gap = /(?:^|\n)[ \t]*\r?\n$/.test(before.slice(-LONGEST_GAP)) ? '' : eol
@@ -213,12 +213,13 @@ function closeBlock(text: string, at: number, eol: string): string {
   return closing === '' ? ended : ended + closing + eol
 }
 
-function canonical(name: string): SectionName {
+/** The name of a known section for any of its names. */
+export function canonicalName(name: string): SectionName {
   return ALIASES[name] ?? (name as SectionName)
 }
 
 export function isKnown(name: string): boolean {
-  return SECTIONS.includes(canonical(name))
+  return SECTIONS.includes(canonicalName(name))
 }
 
 /** Escapes text that would read as a heading, criteria or a conflict, and closes an open code block. */

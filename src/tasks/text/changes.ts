@@ -1,9 +1,10 @@
 import { appendToSection, setSection } from './body.ts'
 import { addCriterion, changeCriteria } from './criteria.ts'
 import { readItems } from './fields.ts'
-import { readFields, setField, splitFile } from './frontmatter.ts'
+import { readFields, splitFile } from './fields.ts'
+import { setField } from './frontmatter.ts'
 import { normalId } from '../id.ts'
-import { parseTask, type Task } from '../task.ts'
+import { parseTask } from '../task.ts'
 import type { Priority, Status } from '../status.ts'
 
 /** The changes of an edit; absent fields stay byte for byte. */
@@ -72,21 +73,13 @@ function applyFields(text: string, changes: Changes): string {
       // Older files use another name.
       const name = key === 'due' && !('due' in fields) && 'dueDate' in fields ? 'dueDate' : key
       const value = changes[key] === '' || changes[key] === 'none' ? undefined : changes[key]
-      if (!isUnchanged(before, name in fields, key, value)) next = setField(next, name, value)
+      // A value that is already set keeps its spelling.
+      const isSet = (name in fields || value === undefined) && before[key] === value
+      if (!isSet) next = setField(next, name, value)
     }
   }
   next = changeList(next, 'labels', changes.addLabels, changes.removeLabels)
   return changeList(next, 'dependencies', changes.addDependencies, changes.removeDependencies)
-}
-
-/** A value that is already set keeps its spelling. */
-function isUnchanged(
-  before: Task,
-  isWritten: boolean,
-  key: (typeof SINGLE)[number],
-  value: string | undefined,
-): boolean {
-  return (isWritten || value === undefined) && before[key] === value
 }
 
 function changeList(

@@ -1,8 +1,9 @@
 import { UserError } from '../../base/errors.ts'
+import { oneLine } from '../../base/shorten.ts'
 
 /** Puts a title on one line; throws if it is empty. */
 export function checkTitle(title: string): string {
-  const clean = title.trim().replaceAll(/\s+/g, ' ')
+  const clean = oneLine(title)
   if (clean === '')
     throw new UserError('The title is empty.', 'Describe in a few words what to do.')
   if (clean.includes('\0')) throw new UserError('The title contains a NUL character.')

@@ -1,64 +1,41 @@
-import { Fences } from '../../base/code-fences.ts'
+import { CRITERIA_BEGIN, CRITERIA_END, canonicalName, findHeadings } from './body.ts'
 import {
   highestNumber,
   mergeCriteria,
   mergeFields,
-  nameOf,
   type Hunk,
   type Lines,
-  type Memory,
-  type Rule,
+  type MergeState,
 } from './conflict-rules.ts'
-
-type Zone = 'start' | 'frontmatter' | 'criteria' | 'notes' | 'elsewhere'
-
-/** How to merge a hunk that both sides have changed, by its position in the file. */
-const RULES: Readonly<Partial<Record<Zone, Rule>>> = {
-  frontmatter: mergeFields,
-  criteria: mergeCriteria,
-  notes: joinNotes,
-}
-
-const SECTIONS: ReadonlyMap<string, Zone> = new Map([
-  ['Acceptance Criteria', 'criteria'],
-  ['Implementation Notes', 'notes'],
-  ['Notes', 'notes'],
-])
+import { closingFence, markdownLines } from './lines.ts'
+import { findPlace, readCriterionItem } from './criteria.ts'
+import { findEntries } from './yaml-lines.ts'
 
 const MARKER = /^(?:<{7}|\|{7}|>{7})(?=[ \r\n]|$)/
 const SEPARATOR = /^={7}\r?\n?$/
+const FRONTMATTER = /^\uFEFF?---[ \t]*\r?\n(?<yaml>(?:[^\n]*\n)*?)---[ \t]*(?:\r?\n|$)/
 
-/** Resolves all merge conflicts; undefined if a person has to decide one of them. */
-export function resolveConflicts(text: string): string | undefined {
-  const resolved = resolve(text)
-  return typeof resolved === 'string' ? resolved : undefined
-}
-
-/** The line of the first conflict that a person has to decide. */
-export function findUndecided(text: string): number | undefined {
-  const resolved = resolve(text)
-  return typeof resolved === 'number' ? resolved : undefined
-}
-
-/** The resolved text, or the line of the conflict that prevents it; undefined if no single line does. */
-function resolve(text: string): string | number | undefined {
+/** The text without its merge conflicts, or the line of the first one that a person has to decide. */
+export function resolveConflicts(text: string): string | number {
   const lines = text.split(/(?<=\n)/)
-  const memory: Memory = { leader: undefined, highest: highestNumber(lines) }
-  const place = new Place()
-  const resolved: string[] = []
-  let codeUntil = 0
+  const state: MergeState = { leader: undefined, highest: highestNumber(lines) }
+  let resolved = ''
+  let firstConflict: number | undefined
   for (let at = 0; at < lines.length;) {
     const line = lines[at]!
-    const hunk = MARKER.test(line) ? readHunk(lines, at) : undefined
-    const isText = place.isInCode || !MARKER.test(line)
-    if (isText) codeUntil = Math.max(codeUntil, hunk?.end ?? 0)
-    const answer = isText ? place.take([line], false) : hunk && resolveHunk(hunk, place, memory)
-    // A conflict that begins in a code block but ends after it is a real conflict.
-    if (answer === undefined || (at + 1 < codeUntil && !place.isInCode)) return at + 1
-    resolved.push(...answer)
-    at = isText || hunk === undefined ? at + 1 : hunk.end
+    if (!MARKER.test(line) || isInCode(resolved, line)) {
+      resolved += line
+      at += 1
+      continue
+    }
+    firstConflict ??= at + 1
+    const hunk = readHunk(lines, at)
+    const merged = hunk && mergeHunk(hunk, resolved, state)
+    if (merged === undefined) return at + 1
+    resolved += merged.join('')
+    at = hunk!.end
   }
-  return place.hasDuplicates ? undefined : resolved.join('')
+  return firstConflict !== undefined && hasDuplicates(resolved) ? firstConflict : resolved
 }
 
 function readHunk(lines: Lines, start: number): Hunk | undefined {
@@ -78,19 +55,31 @@ function isMark(line: string): boolean {
   return MARKER.test(line) || SEPARATOR.test(line)
 }
 
-function resolveHunk(hunk: Hunk, place: Place, memory: Memory): Lines | undefined {
-  const side = oneSide(hunk)
-  if (side !== undefined) return place.take(side, true)
+/** `before` is the resolved text before the hunk. */
+function mergeHunk(hunk: Hunk, before: string, state: MergeState): Lines | undefined {
+  const side = unambiguousSide(hunk)
+  if (side !== undefined) return side
   // With diff3, git leaves the common start of both sides inside the hunk.
   const common = sharedStart(hunk.ours, hunk.theirs)
-  const start = place.take(hunk.ours.slice(0, common), true)
-  const [ours, theirs] = [hunk.ours.slice(common), hunk.theirs.slice(common)]
-  const rest = RULES[place.zone]?.({ ...hunk, ours, theirs }, memory)
-  return rest === undefined ? undefined : [...start, ...place.take(rest, true)]
+  const start = hunk.ours.slice(0, common)
+  const rest = { ...hunk, ours: hunk.ours.slice(common), theirs: hunk.theirs.slice(common) }
+  const merged = mergeByPosition(rest, before + start.join(''), state)
+  return merged && [...start, ...merged]
+}
+
+function mergeByPosition(hunk: Hunk, before: string, state: MergeState): Lines | undefined {
+  const body = FRONTMATTER.exec(before)?.[0].length
+  if (body === undefined) return before === '' ? undefined : mergeFields(hunk, state)
+  if (closingFence(before, body) !== '') return undefined
+  const isInBlock = before.lastIndexOf(CRITERIA_BEGIN) > before.lastIndexOf(CRITERIA_END)
+  const heading = findHeadings(before, body).headings.at(-1)
+  const section = heading && canonicalName(heading.name)
+  if (isInBlock || section === 'Acceptance Criteria') return mergeCriteria(hunk, state)
+  return section === 'Implementation Notes' ? joinNotes(hunk) : undefined
 }
 
 /** The side to take as it is: both are equal, or the other one is unchanged. */
-function oneSide({ ours, theirs, base }: Hunk): Lines | undefined {
+function unambiguousSide({ ours, theirs, base }: Hunk): Lines | undefined {
   const [mine, yours] = [trimmed(ours), trimmed(theirs)]
   if (mine === yours) return ours
   if (base === undefined) return undefined
@@ -112,7 +101,7 @@ function trimmed(lines: Lines): string {
 /** Both notes with a blank line between them, or only the one that contains the other. */
 function joinNotes({ ours, theirs }: Hunk): Lines | undefined {
   const [mine, yours] = [trimmed(ours), trimmed(theirs)]
-  if (!isWhole(ours) || !isWhole(theirs)) return undefined
+  if (!isOnlyText(ours) || !isOnlyText(theirs)) return undefined
   if (`\n${mine}`.includes(`\n${yours}`)) return ours
   if (`\n${yours}`.includes(`\n${mine}`)) return theirs
   const end = ours.findLastIndex((line) => line.trim() !== '')
@@ -122,67 +111,24 @@ function joinNotes({ ours, theirs }: Hunk): Lines | undefined {
 }
 
 /** Whether the lines contain no heading and no open code block. */
-function isWhole(lines: Lines): boolean {
-  const fences = new Fences()
-  return lines.every((line) => headingIn(line, fences) === undefined) && !fences.isOpen
+function isOnlyText(lines: Lines): boolean {
+  const text = lines.join('')
+  return findHeadings(text, 0).headings.length === 0 && closingFence(text, 0) === ''
 }
 
-function headingIn(line: string, fences: Fences): string | undefined {
-  if (fences.take(line.trimEnd()) || fences.isOpen) return undefined
-  return /^##[ \t]+(.*?)[ \t]*#*\s*$/.exec(line)?.[1]
+/** Whether a line belongs to a code block, where a marker is text. */
+function isInCode(before: string, line: string): boolean {
+  const body = FRONTMATTER.exec(before)?.[0].length
+  return body !== undefined && markdownLines(before + line, body).at(-1)!.isCode
 }
 
-/** The current position while reading a task file line by line. */
-class Place {
-  readonly #fences = new Fences()
-  /** Keys and criteria so far, and whether each came from a hunk. */
-  readonly #names = new Map<string, boolean>()
-  #zone: Zone = 'start'
-  #isInBlock = false
-  #hasDuplicates = false
-
-  get zone(): Zone {
-    if (this.#fences.isOpen) return 'elsewhere'
-    return this.#isInBlock ? 'criteria' : this.#zone
-  }
-
-  /** Whether a marker would be text. In a list, a marker in column 1 ends the code block. */
-  get isInCode(): boolean {
-    return this.#fences.isOpen && !this.#fences.isInList
-  }
-
-  /** Whether a hunk added a key or criterion number that the file already has. */
-  get hasDuplicates(): boolean {
-    return this.#hasDuplicates
-  }
-
-  take(lines: Lines, isFromHunk: boolean): Lines {
-    for (const line of lines) {
-      this.#move(line)
-      this.#note(line, isFromHunk)
-    }
-    return lines
-  }
-
-  #move(line: string): void {
-    const isRule = /^\uFEFF?---[ \t]*\r?\n?$/.test(line)
-    if (this.#zone === 'start') this.#zone = isRule ? 'frontmatter' : 'elsewhere'
-    else if (this.#zone === 'frontmatter') this.#zone = isRule ? 'elsewhere' : 'frontmatter'
-    else this.#moveInBody(line)
-  }
-
-  #moveInBody(line: string): void {
-    const heading = headingIn(line, this.#fences)
-    if (heading !== undefined) this.#zone = SECTIONS.get(heading) ?? 'elsewhere'
-    if (line.includes('<!-- AC:BEGIN -->')) this.#isInBlock = true
-    if (line.includes('<!-- AC:END -->')) this.#isInBlock = false
-  }
-
-  #note(line: string, isFromHunk: boolean): void {
-    const name = nameOf(this.zone, line)
-    if (name === undefined) return
-    const wasFromHunk = this.#names.get(name)
-    if (wasFromHunk !== undefined && (isFromHunk || wasFromHunk)) this.#hasDuplicates = true
-    this.#names.set(name, isFromHunk || wasFromHunk === true)
-  }
+/** Whether the sides have a key or a criterion in different places, so that it is now there twice. */
+function hasDuplicates(text: string): boolean {
+  const yaml = FRONTMATTER.exec(text)?.groups?.['yaml']
+  if (yaml === undefined) return false
+  const keys = findEntries(yaml, { start: 0, end: yaml.length }).map(({ key }) => key)
+  const place = findPlace(text)
+  const lines = place === undefined ? [] : text.slice(place.start, place.end).split('\n')
+  const numbers = lines.flatMap((line) => readCriterionItem(line, 0, line.length)?.written ?? [])
+  return [keys, numbers].some((names) => new Set<unknown>(names).size < names.length)
 }

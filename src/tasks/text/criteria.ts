@@ -1,7 +1,7 @@
 import { appendBlock, CRITERIA_BEGIN, CRITERIA_END, findSection } from './body.ts'
 import { splitFile } from './fields.ts'
 import { lineEnd, markdownLines } from './lines.ts'
-import type { Span } from './yaml-signs.ts'
+import type { Span } from './yaml-tokens.ts'
 import { Refused } from '../refused.ts'
 
 export interface Criterion {
@@ -11,7 +11,7 @@ export interface Criterion {
   readonly text: string
 }
 
-export interface Item extends Omit<Criterion, 'text'> {
+export interface CriterionItem extends Omit<Criterion, 'text'> {
   /** The text of the first line. */
   readonly words: string
   /** Where the lines below the first begin. */
@@ -29,16 +29,17 @@ export interface CriteriaChanges {
   readonly remove?: readonly number[]
 }
 
-const BEGIN = CRITERIA_BEGIN
-const END = CRITERIA_END
 const ITEM = /^([ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[)([ xX])\](?=\s|$)/
 const NUMBER = /^#(\d{1,9})(?:\s+|$)/
 
 export function readCriteria(text: string): Criterion[] {
-  return findItems(text).map((item) => criterionOf(text, item))
+  return findCriterionItems(text).map((item) => criterionOf(text, item))
 }
 
-export function criterionOf(text: string, { number, isDone, words, below, end }: Item): Criterion {
+export function criterionOf(
+  text: string,
+  { number, isDone, words, below, end }: CriterionItem,
+): Criterion {
   const more = text.slice(below, end).trimEnd()
   return { number, isDone, text: more === '' ? words : `${words}\n${unindent(more)}` }
 }
@@ -55,9 +56,9 @@ function unindent(text: string): string {
 export function changeCriteria(text: string, changes: CriteriaChanges): string {
   const { check = [], uncheck = [], remove = [] } = changes
   if (check.length + uncheck.length + remove.length === 0) return text
-  const items = findItems(text)
+  const items = findCriterionItems(text)
   const pick = (numbers: readonly number[]) =>
-    new Set(numbers.map((number) => findItem(items, number)))
+    new Set(numbers.map((number) => findByNumber(items, number)))
   const [checked, unchecked, removed] = [pick(check), pick(uncheck), pick(remove)]
   let next = text
   // From last to first, so that the positions of the others stay valid.
@@ -69,12 +70,12 @@ export function changeCriteria(text: string, changes: CriteriaChanges): string {
   return next
 }
 
-function mark(text: string, item: Item, isDone: boolean): string {
+function mark(text: string, item: CriterionItem, isDone: boolean): string {
   if (item.isDone === isDone) return text
   return `${text.slice(0, item.mark)}${isDone ? 'x' : ' '}${text.slice(item.mark + 1)}`
 }
 
-function findItem(items: readonly Item[], number: number): Item {
+function findByNumber(items: readonly CriterionItem[], number: number): CriterionItem {
   const found = items.find((item) => item.number === number)
   if (found !== undefined) return found
   const known = items.map((item) => `#${item.number}`).join(', ')
@@ -87,21 +88,26 @@ function findItem(items: readonly Item[], number: number): Item {
 /** Uses the number after the highest one; gaps are not filled. */
 export function addCriterion(text: string, words: string): string {
   const { eol } = splitFile(text)
-  const items = findItems(text)
+  const items = findCriterionItems(text)
   const number = items.reduce((most, item) => Math.max(most, item.number), 0) + 1
   const line = renderCriterion(number, words)
   const last = items.at(-1)
   if (last !== undefined) return insertLine(text, last.end, line, eol)
   const block = findPlace(text)?.block
   if (block !== undefined) return insertLine(text, block.end, line, eol)
-  return appendBlock(text, 'Acceptance Criteria', [BEGIN, line, END].join(eol), eol)
+  return appendBlock(
+    text,
+    'Acceptance Criteria',
+    [CRITERIA_BEGIN, line, CRITERIA_END].join(eol),
+    eol,
+  )
 }
 
 export function renderCriterion(number: number, words: string): string {
-  return `- [ ] #${number} ${oneLine(words)}`
+  return `- [ ] #${number} ${joinLines(words)}`
 }
 
-function oneLine(words: string): string {
+function joinLines(words: string): string {
   const lines = words.split(/[\r\n]+/).map((line) => line.trim())
   return lines.filter((line) => line !== '').join(' ')
 }
@@ -113,14 +119,14 @@ function insertLine(text: string, at: number, line: string, eol: string): string
 }
 
 /** The items between the two marker comments, or else in the section. */
-export function findItems(text: string, place = findPlace(text)): Item[] {
+export function findCriterionItems(text: string, place = findPlace(text)): CriterionItem[] {
   if (place === undefined) return []
   const items: Unnumbered[] = []
   let last: { indent: number; index: number } | undefined
   for (const { start, end, isCode } of markdownLines(text, place.start, place.end)) {
     const line = text.slice(start, end)
     const indent = line.length - line.trimStart().length
-    const item = isCode ? undefined : readItem(line, start, end)
+    const item = isCode ? undefined : readCriterionItem(line, start, end)
     if (item !== undefined) {
       last = { indent, index: items.push(item) - 1 }
     } else if (last !== undefined && line.trim() !== '' && indent > last.indent) {
@@ -132,11 +138,16 @@ export function findItems(text: string, place = findPlace(text)): Item[] {
   return assignNumbers(items)
 }
 
-interface Unnumbered extends Omit<Item, 'number'> {
+interface Unnumbered extends Omit<CriterionItem, 'number'> {
   readonly written: number | undefined
 }
 
-function readItem(line: string, start: number, end: number): Unnumbered | undefined {
+/** The criterion that begins on a line, with the number that is written there. */
+export function readCriterionItem(
+  line: string,
+  start: number,
+  end: number,
+): Unnumbered | undefined {
   const match = ITEM.exec(line)
   if (match === null) return undefined
   const rest = line.slice(match[0].length).trim()
@@ -153,7 +164,7 @@ function readItem(line: string, start: number, end: number): Unnumbered | undefi
 }
 
 /** Items without a number, or with a duplicate one, get the next free number. */
-function assignNumbers(items: readonly Unnumbered[]): Item[] {
+function assignNumbers(items: readonly Unnumbered[]): CriterionItem[] {
   const owners = new Map<number, Unnumbered>()
   for (const item of items) {
     if (item.written !== undefined && !owners.has(item.written)) owners.set(item.written, item)
@@ -193,15 +204,15 @@ function findBlock(
     if (isCode) continue
     const line = text.slice(start, end)
     if (begin === undefined) {
-      const at = line.indexOf(BEGIN)
+      const at = line.indexOf(CRITERIA_BEGIN)
       if (at === -1 || (isAtHome ? line.slice(0, at).trim() !== '' : at > 0)) continue
-      begin = start + at + BEGIN.length
-      const sameLine = line.indexOf(END, at)
+      begin = start + at + CRITERIA_BEGIN.length
+      const sameLine = line.indexOf(CRITERIA_END, at)
       if (sameLine !== -1) return { start: begin, end: start + sameLine }
-    } else if (line.trimStart().startsWith(END)) {
+    } else if (line.trimStart().startsWith(CRITERIA_END)) {
       return { start: lineEnd(text, begin), end: start }
-    } else if (line.includes(END)) {
-      fallback ??= start + line.indexOf(END)
+    } else if (line.includes(CRITERIA_END)) {
+      fallback ??= start + line.indexOf(CRITERIA_END)
     }
   }
   if (begin === undefined || fallback === undefined) return undefined

@@ -4,7 +4,8 @@ import { UserError } from '../../base/errors.ts'
 import { findSections, readSection } from './body.ts'
 import { applyChanges, type Changes } from './changes.ts'
 import { readCriteria } from './criteria.ts'
-import { BrokenFile, readFields, setField, splitFile } from './frontmatter.ts'
+import { BrokenFile, readFields, splitFile } from './fields.ts'
+import { setField } from './frontmatter.ts'
 import { parseTask } from '../task.ts'
 
 // Files as people write them: each line has its own line end, and there are comments everywhere.

@@ -1,11 +1,13 @@
+import { isObject } from '../../base/json.ts'
 import { goodLines } from '../../base/yaml.ts'
+import { oneLine } from '../../base/shorten.ts'
 import { lineAt, lineEnd, markdownLines } from './lines.ts'
 import { findEntries, type Entry } from './yaml-lines.ts'
-import { findItems } from './yaml-list.ts'
-import type { Span } from './yaml-signs.ts'
+import { findListItems } from './yaml-list.ts'
+import type { Span } from './yaml-tokens.ts'
 
 /** The parts of a task file, as positions in its text. */
-export interface Parts {
+export interface FileParts {
   readonly text: string
   readonly eol: '\n' | '\r\n'
   /** The YAML between the two `---` lines. */
@@ -46,7 +48,7 @@ const CONFLICT = '<<<<<<<'
 const CONFLICT_MIDDLE = /\n={7}\r?(?:\n|$)/
 
 /** Throws `BrokenFile` if there is no frontmatter. */
-export function splitFile(text: string): Parts {
+export function splitFile(text: string): FileParts {
   const opening = OPENING.exec(text)
   const closing = opening === null ? undefined : findClosing(text, opening[0].length)
   refuseConflict(text, closing?.end ?? 0)
@@ -96,15 +98,15 @@ function beginsConflict(text: string, at: number): boolean {
 }
 
 /** Throws `BrokenFile` if the frontmatter is not a mapping. */
-export function readFields(parts: Parts): Fields {
+export function readFields(parts: FileParts): Fields {
   const yaml = parts.text.slice(parts.yaml.start, parts.yaml.end)
   const value = parseYaml(yaml)
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (!isObject(value)) {
     throw new BrokenFile('the frontmatter must consist of `key: value` lines', 2)
   }
   refuseTwice(parts)
-  refuseHidden(parts, yaml, value as Fields)
-  return value as Fields
+  refuseHidden(parts, yaml, value)
+  return value
 }
 
 function parseYaml(yaml: string): unknown {
@@ -116,7 +118,7 @@ function parseYaml(yaml: string): unknown {
   }
 }
 
-function refuseTwice({ text, yaml }: Parts): void {
+function refuseTwice({ text, yaml }: FileParts): void {
   const seen = new Set<string>()
   for (const { key, start } of findEntries(text, yaml)) {
     if (!OWN_KEYS.includes(key)) continue
@@ -126,7 +128,7 @@ function refuseTwice({ text, yaml }: Parts): void {
 }
 
 /** A key without a line of its own could be read but not changed. */
-function refuseHidden(parts: Parts, yaml: string, fields: Fields): void {
+function refuseHidden(parts: FileParts, yaml: string, fields: Fields): void {
   const isHidden = (key: string) =>
     Object.hasOwn(fields, key) &&
     !`\n${yaml}`.includes(`\n${key}:`) &&
@@ -136,12 +138,12 @@ function refuseHidden(parts: Parts, yaml: string, fields: Fields): void {
   throw new BrokenFile(`'${hidden}' must be on a line of its own, such as "${hidden}: …"`, 2)
 }
 
-export function findEntry({ text, yaml }: Parts, key: string): Entry | undefined {
+export function findEntry({ text, yaml }: FileParts, key: string): Entry | undefined {
   return findEntries(text, yaml).find((entry) => entry.key === key)
 }
 
 /** The value as it is written, even if YAML reads it as a number. */
-export function readRaw(parts: Parts, fields: Fields, key: string): string {
+export function readRaw(parts: FileParts, fields: Fields, key: string): string {
   const value = findEntry(parts, key)?.value
   if (value === undefined) return JSON.stringify(fields[key])
   const isBelow = value.layout === 'block' || value.layout === 'scalar'
@@ -149,7 +151,7 @@ export function readRaw(parts: Parts, fields: Fields, key: string): string {
 }
 
 /** The items of a list as they are written, even if YAML reads them as numbers. */
-export function readItems(parts: Parts, fields: Fields, key: string): string[] {
+export function readItems(parts: FileParts, fields: Fields, key: string): string[] {
   const value = fields[key]
   if (value === undefined || value === null || value === '') return []
   if (typeof value === 'string') return value.split(',')
@@ -157,7 +159,7 @@ export function readItems(parts: Parts, fields: Fields, key: string): string[] {
   const list: readonly unknown[] = value
   if (list.every((item) => typeof item === 'string')) return [...list]
   const entry = findEntry(parts, key)
-  const written = entry === undefined ? undefined : findItems(parts.text, entry)
+  const written = entry === undefined ? undefined : findListItems(parts.text, entry)
   const isSame = written?.length === list.length
   return list.map((item, index) => {
     if (typeof item === 'string') return item
@@ -166,12 +168,8 @@ export function readItems(parts: Parts, fields: Fields, key: string): string[] {
   })
 }
 
-function oneLine(text: string): string {
-  return text.trim().split(/\s+/).join(' ')
-}
-
 /** The line of a key; 1 if the key is missing. */
-export function lineOf(parts: Parts, key: string): number {
+export function lineOf(parts: FileParts, key: string): number {
   const entry = findEntry(parts, key)
   return entry === undefined ? 1 : lineAt(parts.text, entry.start)
 }

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { UserError } from '../../base/errors.ts'
-import { BrokenFile, readFields, setField, splitFile } from './frontmatter.ts'
+import { BrokenFile, readFields, splitFile } from './fields.ts'
+import { setField } from './frontmatter.ts'
 import { parseTask } from '../task.ts'
 
 const file = (...yaml: string[]) => `---\n${yaml.join('\n')}\n---\n\nBody\n`

@@ -1,4 +1,4 @@
-import { UserError } from '../../base/errors.ts'
+import { Refused } from '../refused.ts'
 import {
   BrokenFile,
   findEntry,
@@ -6,25 +6,21 @@ import {
   readItems,
   splitFile,
   type Fields,
-  type Parts,
+  type FileParts,
 } from './fields.ts'
 import type { Entry } from './yaml-lines.ts'
 import {
   appendItem,
-  findItems,
+  findListItems,
   hasComments,
   removeItems,
   replaceValue,
-  type Item,
+  type YamlItem,
 } from './yaml-list.ts'
-import { renderItem, renderScalar, renderValue, wellFormed } from './yaml-words.ts'
-
-export { BrokenFile, readFields, splitFile } from './fields.ts'
+import { renderItem, renderScalar, renderValue, wellFormed } from './render-yaml.ts'
 
 /** A valid file that cannot be edited safely. */
-export class CannotChange extends UserError {
-  override readonly exitCode = 1
-}
+export class CannotChange extends Refused {}
 
 type Wanted = string | readonly string[] | undefined
 
@@ -43,7 +39,7 @@ export function setField(text: string, key: string, value: Wanted): string {
   )
 }
 
-function hasValue(parts: Parts, fields: Fields, key: string, wanted: Wanted): boolean {
+function hasValue(parts: FileParts, fields: Fields, key: string, wanted: Wanted): boolean {
   if (wanted === undefined || !Object.hasOwn(fields, key)) {
     return wanted === undefined && !Object.hasOwn(fields, key)
   }
@@ -52,7 +48,12 @@ function hasValue(parts: Parts, fields: Fields, key: string, wanted: Wanted): bo
 }
 
 /** Possible results; those that keep more of the formatting come first. */
-function* candidates(parts: Parts, fields: Fields, key: string, wanted: Wanted): Generator<string> {
+function* candidates(
+  parts: FileParts,
+  fields: Fields,
+  key: string,
+  wanted: Wanted,
+): Generator<string> {
   const { text, yaml, eol } = parts
   const entry = findEntry(parts, key)
   if (entry === undefined) {
@@ -69,36 +70,36 @@ function* candidates(parts: Parts, fields: Fields, key: string, wanted: Wanted):
 }
 
 function* listCandidates(
-  parts: Parts,
+  parts: FileParts,
   fields: Fields,
   entry: Entry,
   wanted: readonly string[],
 ): Generator<string> {
   const { text } = parts
   const old = readItems(parts, fields, entry.key)
-  if (findItems(text, entry)?.length === old.length && Array.isArray(fields[entry.key])) {
+  if (findListItems(text, entry)?.length === old.length && Array.isArray(fields[entry.key])) {
     const [before, after] = [new Set(old), new Set(wanted)]
     const gone = old.flatMap((item, index) => (after.has(item) ? [] : [index]))
     const added = wanted.filter((item) => !before.has(item))
     yield changeItems(parts, entry.key, added, gone)
   }
-  const isObject = typeof fields[entry.key] === 'object' && findItems(text, entry) === undefined
+  const isObject = typeof fields[entry.key] === 'object' && findListItems(text, entry) === undefined
   if (isObject && fields[entry.key] !== null) return
   if (!hasComments(text, entry)) yield replaceValue(text, entry, renderValue(wanted))
 }
 
 /** Each step finds the items again, because the previous one has moved them. */
 function changeItems(
-  parts: Parts,
+  parts: FileParts,
   key: string,
   added: readonly string[],
   gone: readonly number[],
 ): string {
   let text = parts.text
-  const step = (change: (entry: Entry, items: readonly Item[]) => string) => {
+  const step = (change: (entry: Entry, items: readonly YamlItem[]) => string) => {
     const end = parts.yaml.end + text.length - parts.text.length
     const entry = findEntry({ ...parts, text, yaml: { ...parts.yaml, end } }, key)
-    const items = entry === undefined ? undefined : findItems(text, entry)
+    const items = entry === undefined ? undefined : findListItems(text, entry)
     if (entry !== undefined && items !== undefined) text = change(entry, items)
   }
   for (const word of added) {
@@ -114,7 +115,7 @@ function render(entry: Entry, word: string): string {
 
 /** Protects formatting that this edit does not understand. */
 function isOnlyChange(
-  before: Parts,
+  before: FileParts,
   old: Fields,
   changed: string,
   key: string,

@@ -21,7 +21,10 @@ export function lineAt(text: string, offset: number): number {
 
 /** `from` must be outside any code block. */
 export function markdownLines(text: string, from: number, to = text.length): Line[] {
-  const block = new CodeBlock(text)
+  return takeLines(new CodeBlock(text), text, from, to)
+}
+
+function takeLines(block: CodeBlock, text: string, from: number, to: number): Line[] {
   const lines: Line[] = []
   for (let start = from; start < to;) {
     const end = lineEnd(text, start, to)
@@ -34,11 +37,7 @@ export function markdownLines(text: string, from: number, to = text.length): Lin
 /** The fence that closes a code block that is still open at `to`; empty if none is. */
 export function closingFence(text: string, from: number, to = text.length): string {
   const block = new CodeBlock(text)
-  for (let start = from; start < to;) {
-    const end = lineEnd(text, start, to)
-    block.take(start, end)
-    start = end
-  }
+  takeLines(block, text, from, to)
   return block.closing
 }
 

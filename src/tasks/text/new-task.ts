@@ -1,6 +1,6 @@
 import { CRITERIA_BEGIN, CRITERIA_END, escapeContent } from './body.ts'
 import { renderCriterion } from './criteria.ts'
-import { renderValue, wellFormed } from './yaml-words.ts'
+import { renderValue, wellFormed } from './render-yaml.ts'
 import { checkDue, checkTitle } from './check-text.ts'
 import { renderId, type TaskId } from '../id.ts'
 import type { Priority, Status } from '../status.ts'

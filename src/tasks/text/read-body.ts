@@ -8,8 +8,14 @@ import {
   SECTIONS,
   type Outline,
 } from './body.ts'
-import { criterionOf, findItems, findPlace, type Criterion, type Item } from './criteria.ts'
-import type { Span } from './yaml-signs.ts'
+import {
+  criterionOf,
+  findCriterionItems,
+  findPlace,
+  type Criterion,
+  type CriterionItem,
+} from './criteria.ts'
+import type { Span } from './yaml-tokens.ts'
 
 interface Checklist {
   readonly criteria: readonly Criterion[]
@@ -67,7 +73,7 @@ function readChecklist(text: string, { sections, loose }: Outline): Checklist {
   const area = home === undefined ? loose : { start: home.content.start, end: home.end }
   if (area === undefined) return { criteria: [], checklist: [] }
   const place = findPlace(text, home)
-  const items = findItems(text, place)
+  const items = findCriterionItems(text, place)
   const holes = [
     ...items.filter(({ start }) => start >= area.start && start < area.end),
     ...marksOf(text, place?.block).filter(({ start }) => start < area.end),
@@ -92,7 +98,7 @@ function marksOf(text: string, block: Span | undefined): Span[] {
 function readAround(
   text: string,
   area: Span,
-  holes: readonly (Item | Span)[],
+  holes: readonly (CriterionItem | Span)[],
 ): (Criterion | string)[] {
   const pieces: (Criterion | string)[] = []
   let from = area.start

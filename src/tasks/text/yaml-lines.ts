@@ -10,7 +10,7 @@ import {
   skipBlanks,
   trimBack,
   type Span,
-} from './yaml-signs.ts'
+} from './yaml-tokens.ts'
 
 type Layout = 'empty' | 'plain' | 'quoted' | 'flow' | 'scalar' | 'block'
 
@@ -47,14 +47,14 @@ export function findEntries(whole: string, { start, end }: Span): Entry[] {
 }
 
 /** The key or dash of a value; lines that are indented deeper continue the value. */
-interface Holder {
+interface Container {
   readonly indent: number
   /** List items below a key need no deeper indentation. */
   readonly isKey: boolean
 }
 
-const KEY: Holder = { indent: 0, isKey: true }
-const NO_KEY = new Set(' \t\r\n#-?[]{},&*!|>%@`')
+const KEY: Container = { indent: 0, isKey: true }
+const NOT_A_KEY = new Set(' \t\r\n#-?[]{},&*!|>%@`')
 const QUOTED_KEY = /(?:"([^"\\\n]*)"|'([^'\n]*)')[ \t]*:(?=\s|$)/y
 
 function readKey(
@@ -63,7 +63,7 @@ function readKey(
   end: number,
 ): { name: string; colon: number } | undefined {
   const first = text[at]!
-  if (NO_KEY.has(first)) return undefined
+  if (NOT_A_KEY.has(first)) return undefined
   if (first === '"' || first === "'") {
     QUOTED_KEY.lastIndex = at
     const match = QUOTED_KEY.exec(text)
@@ -79,16 +79,16 @@ function readKey(
 }
 
 /** Reads the value after a colon or a dash. */
-export function readValue(text: string, from: number, limit: number, holder: Holder): Value {
+export function readValue(text: string, from: number, limit: number, container: Container): Value {
   const end = lineEnd(text, from, limit)
   const start = skipBlanks(text, from, end)
   const first = start < end ? text[start]! : '\n'
   if (first === '\n' || first === '\r' || (first === '#' && start > from)) {
-    return readBelow(text, from, end, limit, holder)
+    return readBelow(text, from, end, limit, container)
   }
   if (first === '|' || first === '>') {
     const header = trimBack(text, start, commentAt(text, start, end))
-    const next = lastLine(text, end, limit, holder, () => false)
+    const next = endOfValue(text, end, limit, container, () => false)
     return { layout: 'scalar', start, end: header, next }
   }
   if (first === '"' || first === "'")
@@ -96,7 +96,7 @@ export function readValue(text: string, from: number, limit: number, holder: Hol
   if (first === '[' || first === '{') {
     return closed(text, start, readFlow(text, start, limit).end, limit)
   }
-  return readPlain(text, start, end, limit, holder)
+  return readPlain(text, start, end, limit, container)
 }
 
 function closed(text: string, start: number, end: number, limit: number): Value {
@@ -104,26 +104,38 @@ function closed(text: string, start: number, end: number, limit: number): Value 
   return { layout, start, end, next: lineEnd(text, end, limit) }
 }
 
-function readPlain(text: string, start: number, end: number, limit: number, holder: Holder): Value {
+function readPlain(
+  text: string,
+  start: number,
+  end: number,
+  limit: number,
+  container: Container,
+): Value {
   const comment = commentAt(text, start, end)
   const isOver = text[comment] === '#'
-  const next = isOver ? end : lastLine(text, end, limit, holder, isComment)
+  const next = isOver ? end : endOfValue(text, end, limit, container, isComment)
   const tail = next === end ? comment : commentAt(text, lineStart(text, next - 1), next)
   return { layout: 'plain', start, end: trimBack(text, start, tail), next }
 }
 
-function readBelow(text: string, from: number, end: number, limit: number, holder: Holder): Value {
-  const next = lastLine(text, end, limit, holder, isComment)
+function readBelow(
+  text: string,
+  from: number,
+  end: number,
+  limit: number,
+  container: Container,
+): Value {
+  const next = endOfValue(text, end, limit, container, isComment)
   const layout = next === end ? 'empty' : 'block'
   return { layout, start: from, end: from, next }
 }
 
 /** After the last line that continues a value, across blank lines and comments. */
-function lastLine(
+function endOfValue(
   text: string,
   from: number,
   limit: number,
-  { indent, isKey }: Holder,
+  { indent, isKey }: Container,
   isNothing: (text: string, at: number) => boolean,
 ): number {
   let last = from

@@ -8,23 +8,23 @@ import {
   readFlow,
   skipBlanks,
   type Span,
-} from './yaml-signs.ts'
+} from './yaml-tokens.ts'
 
-export interface Item extends Span {
+export interface YamlItem extends Span {
   /** The whole lines of the item, if nothing else is on them. */
   readonly lines: Span | undefined
 }
 
 /** Undefined if the value is not a list. */
-export function findItems(text: string, { value }: Entry): Item[] | undefined {
+export function findListItems(text: string, { value }: Entry): YamlItem[] | undefined {
   if (value.layout === 'block') return blockItems(text, value)
   if (value.layout !== 'flow' || text[value.start] !== '[') return undefined
   const { items } = readFlow(text, value.start, value.end)
   return items.map((item) => ({ ...item, lines: ownLines(text, item, value) }))
 }
 
-function blockItems(text: string, value: Entry['value']): Item[] | undefined {
-  const items: Item[] = []
+function blockItems(text: string, value: Entry['value']): YamlItem[] | undefined {
+  const items: YamlItem[] = []
   for (let at = lineEnd(text, value.start, value.next); at < value.next;) {
     const end = lineEnd(text, at, value.next)
     const dash = skipBlanks(text, at, end)
@@ -33,8 +33,8 @@ function blockItems(text: string, value: Entry['value']): Item[] | undefined {
       continue
     }
     if (!isDash(text, dash)) return undefined
-    const holder = { indent: dash - at, isKey: false }
-    const { layout, next, start, end: last } = readValue(text, dash + 1, value.next, holder)
+    const container = { indent: dash - at, isKey: false }
+    const { layout, next, start, end: last } = readValue(text, dash + 1, value.next, container)
     const isBelow = layout === 'block' || layout === 'scalar'
     items.push({ start, end: isBelow ? next : last, lines: { start: at, end: next } })
     at = next
@@ -63,7 +63,7 @@ function afterComma(text: string, at: number): number {
 export function removeItems(
   text: string,
   entry: Entry,
-  items: readonly Item[],
+  items: readonly YamlItem[],
   gone: readonly number[],
 ): string {
   const kept: string[] = []
@@ -89,7 +89,7 @@ export function removeItems(
 }
 
 /** `after` is given for the last item: where the text continues. */
-function inlineCut(text: string, items: readonly Item[], index: number, after?: number): Span {
+function inlineCut(text: string, items: readonly YamlItem[], index: number, after?: number): Span {
   const { start, end } = items[index]!
   const before = items[index - 1]
   if (after === undefined) {
@@ -102,7 +102,7 @@ function inlineCut(text: string, items: readonly Item[], index: number, after?: 
 export function appendItem(
   text: string,
   entry: Entry,
-  items: readonly Item[],
+  items: readonly YamlItem[],
   word: string,
   eol: string,
 ): string {

@@ -1,7 +1,7 @@
 import type { Brief } from '../../tasks/view.ts'
 import { STATUSES, type Status } from '../../tasks/status.ts'
 import { cardLines } from './card-lines.ts'
-import type { Edit } from '../terminal/line-editor.ts'
+import type { EditedText } from '../terminal/line-editor.ts'
 import type { Size } from '../terminal/tty.ts'
 import { makeColumns, type Card, type Snapshot } from './snapshot.ts'
 
@@ -17,7 +17,7 @@ export interface Board {
   readonly rows: readonly number[]
   readonly tops: readonly number[]
   readonly open: OpenCard | undefined
-  readonly prompt: Prompt | undefined
+  readonly prompt: BoardPrompt | undefined
   readonly message: Message | undefined
 }
 
@@ -28,12 +28,12 @@ interface OpenCard {
 }
 
 /** The open question; its task is fixed when it opens. */
-export type Prompt =
+export type BoardPrompt =
   | { readonly kind: 'help'; readonly top: number }
   | { readonly kind: 'status' | 'priority'; readonly id: string }
   | { readonly kind: 'take'; readonly id: string; readonly status: Status; readonly owner: string }
-  | { readonly kind: 'assign'; readonly id: string; readonly line: Edit }
-  | { readonly kind: 'filter' | 'create'; readonly line: Edit }
+  | { readonly kind: 'assign'; readonly id: string; readonly line: EditedText }
+  | { readonly kind: 'filter' | 'create'; readonly line: EditedText }
 
 interface Message {
   readonly text: string
@@ -88,15 +88,15 @@ export function showCards(
 function selectMatch(board: Board): Board {
   const column = board.columns.findIndex((cards) => cards.length > 0)
   const isVoid = board.columns[board.column]?.length === 0
-  return isVoid && column !== -1 ? settle({ ...board, column }) : board
+  return isVoid && column !== -1 ? keepInView({ ...board, column }) : board
 }
 
-/** Selects a task in any column; without it the selection stays. */
+/** Selects a task in any column; if it is not on the board, the selection stays. */
 export function selectId(board: Board, id: string | undefined): Board {
   const rows = board.columns.map((cards) => indexOf(cards, id))
   const column = rows.findIndex((row) => row !== -1)
-  if (column === -1) return settle(board)
-  return settle({ ...board, column, rows: board.rows.with(column, rows[column]!) })
+  if (column === -1) return keepInView(board)
+  return keepInView({ ...board, column, rows: board.rows.with(column, rows[column]!) })
 }
 
 function indexOf(cards: readonly Card[], id: string | undefined): number {
@@ -104,7 +104,7 @@ function indexOf(cards: readonly Card[], id: string | undefined): number {
 }
 
 /** Keeps selection and scroll positions inside the columns. */
-export function settle(board: Board): Board {
+export function keepInView(board: Board): Board {
   const { rowsPerColumn } = layoutOf(board.size)
   const rows = board.columns.map((cards, column) => {
     return clamp(board.rows[column] ?? 0, cards.length - 1)
@@ -112,10 +112,10 @@ export function settle(board: Board): Board {
   const tops = board.columns.map((cards, column) => {
     return scrollTo(board.tops[column] ?? 0, rows[column]!, rowsPerColumn, cards.length)
   })
-  return { ...board, rows, tops, open: settleOpen(board) }
+  return { ...board, rows, tops, open: keepCardInView(board) }
 }
 
-function settleOpen({ open, size }: Board): OpenCard | undefined {
+function keepCardInView({ open, size }: Board): OpenCard | undefined {
   if (open === undefined) return undefined
   const count = cardLines(open.brief, size.width).length
   const cursor = clamp(open.cursor, count - 1)

@@ -1,4 +1,4 @@
-import { criterionLines } from '../../tasks/render.ts'
+import { criterionLines, sectionsOf } from '../../tasks/render.ts'
 import type { Criterion } from '../../tasks/text/criteria.ts'
 import type { Brief } from '../../tasks/view.ts'
 import { wrap } from '../terminal/columns.ts'
@@ -10,31 +10,25 @@ export interface CardLine {
 }
 
 export function cardLines(brief: Brief, width: number): readonly CardLine[] {
-  const { task, dependencies } = brief
+  const { task } = brief
   const plain = (text: string) => wrap(text, width).map((line) => ({ text: line }))
   const heading = (text: string) =>
     wrap(text, width).map((line) => ({ text: line, isHeading: true }))
-  const section = (name: string, text: string) =>
-    text.trim() === '' ? [] : [{ text: '' }, ...heading(name), ...plain(text.trimEnd())]
-  const checklist = brief.checklist.flatMap((piece) =>
-    typeof piece === 'string'
-      ? plain(piece)
-      : wrap(criterionLines(piece), width).map((line) => ({ text: line, criterion: piece })),
-  )
+  const checklist = () =>
+    brief.checklist.flatMap((piece) =>
+      typeof piece === 'string'
+        ? plain(piece)
+        : wrap(criterionLines(piece), width).map((line) => ({ text: line, criterion: piece })),
+    )
   return [
     ...heading(`${task.id}  ${task.title}`),
     ...fieldsOf(brief).flatMap(([key, value]) => (value ? plain(`${key}: ${value}`) : [])),
     ...(brief.intro === '' ? [] : [{ text: '' }, ...plain(brief.intro)]),
-    ...section('Description', brief.description),
-    ...(checklist.length === 0
-      ? []
-      : [{ text: '' }, ...heading('Acceptance Criteria'), ...checklist]),
-    ...section('Implementation Plan', brief.plan),
-    ...section('Implementation Notes', brief.notes),
-    ...brief.others.flatMap(({ name, text }) =>
-      text === '' ? [{ text: '' }, ...heading(name)] : section(name, text),
-    ),
-    ...dependencies.flatMap(({ id, notes }) => section(`Notes of ${id}`, notes)),
+    ...sectionsOf(brief).flatMap(([name, content]) => [
+      { text: '' },
+      ...heading(name),
+      ...(typeof content !== 'string' ? checklist() : content === '' ? [] : plain(content)),
+    ]),
   ]
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { makeTask } from '../../../tests/support/tasks.ts'
 import { makeBoard, type Board } from './board.ts'
 import { KeyParser } from '../terminal/keys.ts'
-import { atEnd, type Edit } from '../terminal/line-editor.ts'
+import { atEnd, type EditedText } from '../terminal/line-editor.ts'
 import { render, renderLine } from './render.ts'
 import { makeCard, type Card } from './snapshot.ts'
 import { makePaint } from '../terminal/columns.ts'
@@ -101,7 +101,7 @@ test('every line is as wide as the screen, on every screen and in every mode', (
 })
 
 test('the cursor of a line is always visible', () => {
-  const show = (line: Edit, width: number) =>
+  const show = (line: EditedText, width: number) =>
     renderLine(line, width, makePaint(false)).replace('\u001b[7m', '[').replace('\u001b[27m', ']')
   expect(show(atEnd('abcdefgh'), 5)).toBe('efgh[ ]')
   expect(show({ before: '', after: 'abcdefgh' }, 5)).toBe('[a]bcd…')

@@ -1,9 +1,9 @@
 import { STATUSES } from '../../tasks/status.ts'
-import { layoutOf, type Board, type Prompt } from './board.ts'
+import { layoutOf, type Board, type BoardPrompt } from './board.ts'
 import { cardLines } from './card-lines.ts'
 import type { Card, Snapshot } from './snapshot.ts'
 import { cut, fit, safe, type Paint } from '../terminal/columns.ts'
-import { firstCharacter, type Edit } from '../terminal/line-editor.ts'
+import { firstCharacter, type EditedText } from '../terminal/line-editor.ts'
 
 /** The lines of the screen, each padded to its full width. */
 export function render(board: Board, paint: Paint): string[] {
@@ -58,7 +58,7 @@ function renderColumn(board: Board, index: number, width: number, paint: Paint):
   return [
     renderHeading(board, index, width, paint),
     ...shown.flatMap((card, row) => {
-      const lines = cardHeight === 1 ? [oneLine(card)] : threeLines(card)
+      const lines = cardHeight === 1 ? [smallCard(card)] : largeCard(card)
       return lines.map((line) => renderCell(line, row === selected, width, paint))
     }),
   ]
@@ -85,7 +85,7 @@ interface Piece {
 
 const PRIORITY_LOOKS = { high: 'red', medium: 'yellow', low: 'dim' } as const
 
-function oneLine(card: Card): Piece[] {
+function smallCard(card: Card): Piece[] {
   const mark = card.isReady ? '*' : card.holder === undefined ? ' ' : '@'
   return [
     { text: card.task.id, look: 'bold' },
@@ -94,7 +94,7 @@ function oneLine(card: Card): Piece[] {
   ]
 }
 
-function threeLines({ task, isReady, holder }: Card): Piece[][] {
+function largeCard({ task, isReady, holder }: Card): Piece[][] {
   const { priority } = task
   const first: Piece[] = [
     { text: task.id, look: 'bold' },
@@ -143,7 +143,7 @@ export const HELP: readonly (readonly [string, string])[] = [
   ['Enter', 'open the card; Esc or q closes it'],
   ['< >, H L', 'move the card: to do, in progress, done'],
   ['b', 'toggle blocked'],
-  ['u', 'undo the last change of this board'],
+  ['u', 'undo the last change made on this board'],
   ['s t/i/b/d', 'status: to do, in progress, blocked, done'],
   ['p h/m/l/n', 'priority: high, medium, low, none'],
   ['a', 'assign; empty to remove the assignee'],
@@ -192,7 +192,7 @@ function hintsOf({ open }: Board): string {
 
 const LABELS = { filter: 'Filter', create: 'Title of the new task' } as const
 
-function renderPrompt(width: number, prompt: Prompt, paint: Paint): string {
+function renderPrompt(width: number, prompt: BoardPrompt, paint: Paint): string {
   switch (prompt.kind) {
     case 'help':
       return paint.dim(fit(' Esc back', width))
@@ -217,7 +217,7 @@ function renderPrompt(width: number, prompt: Prompt, paint: Paint): string {
 const UNITS_PER_COLUMN = 64
 
 /** The part of the line around the cursor that fits. */
-export function renderLine({ before, after }: Edit, width: number, paint: Paint): string {
+export function renderLine({ before, after }: EditedText, width: number, paint: Paint): string {
   const under = firstCharacter(after)
   const cursor = under === '' ? ' ' : safe(under)
   const room = Math.max(0, width - Bun.stringWidth(cursor))

@@ -37,7 +37,7 @@ export class BoardSession {
   #board: Board
   #editor: ReturnType<typeof startEditor> | undefined
   /** An editor has, or is about to get, the terminal. */
-  #isAway = false
+  #isEditorOpen = false
   #isOver = false
   #pollTimer: Timer | undefined
   #loadMs = 0
@@ -69,7 +69,7 @@ export class BoardSession {
 
   stop(signal: NodeJS.Signals): void {
     // Ctrl-C in an editor reaches both processes but is meant for the editor.
-    if (this.#isAway && signal === 'SIGINT') return
+    if (this.#isEditorOpen && signal === 'SIGINT') return
     this.#isOver = true
     if (this.#editor === undefined) return this.#ended.resolve(signal)
     void this.#editor.exited.then(() => this.#ended.resolve(signal))
@@ -90,7 +90,7 @@ export class BoardSession {
   #press(keys: readonly Key[]): void {
     for (const key of keys) {
       // Keys in the same chunk were typed for the editor or the shell.
-      if (this.#isAway || this.#isOver) return
+      if (this.#isEditorOpen || this.#isOver) return
       this.#dispatch({ type: 'key', key })
     }
     this.#draw()
@@ -99,7 +99,7 @@ export class BoardSession {
   #dispatch(event: BoardEvent): void {
     const { board, effects } = update(this.#board, event)
     this.#board = board
-    for (const effect of effects) this.#carryOut(effect)
+    for (const effect of effects) this.#runEffect(effect)
   }
 
   #draw(): void {
@@ -115,22 +115,22 @@ export class BoardSession {
     this.#draw()
   }
 
-  #carryOut(effect: Effect): void {
+  #runEffect(effect: Effect): void {
     switch (effect.type) {
       case 'edit':
         return this.#change(() => {
           const holder = this.#store.edit(effect.id, effect.changes)
           const warning =
             holder === undefined ? '' : ` It was held by ${holder}, who may still be working on it.`
-          return { type: 'said', text: `${effect.done}${warning}`, isError: false }
+          return { type: 'message', text: `${effect.done}${warning}`, isError: false }
         })
       case 'create':
         return this.#change(() => ({ type: 'created', id: this.#store.create(effect.title) }))
       case 'undo':
         return this.#change(() => {
           const id = this.#store.undo()
-          const text = id === undefined ? 'Nothing to undo.' : `Undid the last change of ${id}.`
-          return { type: 'said', text, isError: false }
+          const text = id === undefined ? 'Nothing to undo.' : `Undid the last change to ${id}.`
+          return { type: 'message', text, isError: false }
         })
       case 'open':
         return this.#attempt(() => {
@@ -162,7 +162,7 @@ export class BoardSession {
       work()
     } catch (error) {
       if (!isExpected(error)) throw error
-      this.#dispatch({ type: 'said', text: errorText(error), isError: true })
+      this.#dispatch({ type: 'message', text: errorText(error), isError: true })
     }
   }
 
@@ -196,17 +196,17 @@ export class BoardSession {
   async #edit(file: string): Promise<void> {
     if (this.#editorWords === undefined) {
       const text = 'No editor set. Set VISUAL or EDITOR.'
-      return this.#dispatch({ type: 'said', text, isError: true })
+      return this.#dispatch({ type: 'message', text, isError: true })
     }
-    if (this.#isAway) return
-    this.#isAway = true
+    if (this.#isEditorOpen) return
+    this.#isEditorOpen = true
     await this.#terminal.leave()
     if (this.#isOver) return
     const problem = await this.#runEditor(this.#editorWords, this.#store.pathOf(file))
-    this.#isAway = false
+    this.#isEditorOpen = false
     if (this.#isOver) return
     this.#attempt(() => this.#load())
-    if (problem !== undefined) this.#dispatch({ type: 'said', text: problem, isError: true })
+    if (problem !== undefined) this.#dispatch({ type: 'message', text: problem, isError: true })
     this.#terminal.enter()
   }
 

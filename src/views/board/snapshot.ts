@@ -39,13 +39,13 @@ function holderOf(task: Task, claim: Claim | undefined): string | undefined {
     : `${claim.owner}, ${claim.settled} in ${claim.root}`
 }
 
-export interface Filter {
+export interface CardFilter {
   readonly words: string
   readonly isOnlyReady: boolean
 }
 
 /** The cards that match the filter, one list per status. */
-export function makeColumns({ cards }: Snapshot, filter: Filter): readonly (readonly Card[])[] {
+export function makeColumns({ cards }: Snapshot, filter: CardFilter): readonly (readonly Card[])[] {
   const wanted = filter.words.toLowerCase().split(/\s+/).filter(Boolean)
   const columns = new Map<string, Card[]>(STATUSES.map((status) => [status, []]))
   for (const card of cards) {

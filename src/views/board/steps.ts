@@ -1,3 +1,4 @@
+import { own } from '../../base/objects.ts'
 import type { Changes } from '../../tasks/text/changes.ts'
 import type { Task } from '../../tasks/task.ts'
 import type { Status } from '../../tasks/status.ts'
@@ -18,20 +19,20 @@ export interface Step {
   readonly effects: readonly Effect[]
 }
 
-export function still(board: Board): Step {
+export function stepTo(board: Board): Step {
   return { board, effects: [] }
 }
 
-export function say(board: Board, text: string, isError = false): Board {
+export function withMessage(board: Board, text: string, isError = false): Board {
   return { ...board, message: { text, isError } }
 }
 
-export function nameOf(key: Key): string {
+export function keyName(key: Key): string {
   return 'text' in key ? key.text : key.name
 }
 
 /** How far a key moves up or down. */
-export function distanceOf(key: string, page: number): number | undefined {
+export function distanceOfKey(key: string, page: number): number | undefined {
   const distances: Readonly<Record<string, number>> = {
     up: -1,
     k: -1,
@@ -44,7 +45,7 @@ export function distanceOf(key: string, page: number): number | undefined {
     end: Infinity,
     G: Infinity,
   }
-  return Object.hasOwn(distances, key) ? distances[key] : undefined
+  return own(distances, key)
 }
 
 /** Runs `work` with the selected task, or says that there is none. */
@@ -52,14 +53,16 @@ export function withTask(board: Board, work: (task: Task) => Step): Step {
   const card = selectedCard(board)
   if (card !== undefined) return work(card.task)
   const open = board.open?.brief.task.id
-  return still(say(board, open === undefined ? 'No task is selected.' : `${open} is archived.`))
+  return stepTo(
+    withMessage(board, open === undefined ? 'No task is selected.' : `${open} is archived.`),
+  )
 }
 
 /** Asks before a change of status ends the claim of another owner. */
-export function askForStatus(board: Board, id: string, status: Status): Step {
+export function changeStatus(board: Board, id: string, status: Status): Step {
   const card = board.snapshot.cards.find(({ task }) => task.id === id)
   if (card?.owner === undefined || card.task.status === status) return setStatus(board, id, status)
-  return still({ ...board, prompt: { kind: 'take', id, status, owner: card.owner } })
+  return stepTo({ ...board, prompt: { kind: 'take', id, status, owner: card.owner } })
 }
 
 export function setStatus(board: Board, id: string, status: Status): Step {

@@ -172,7 +172,7 @@ describe('keys that change a task', () => {
   })
 
   test('a message is there until the next key', () => {
-    const said = update(board(), { type: 'said', text: 'No.', isError: true }).board
+    const said = update(board(), { type: 'message', text: 'No.', isError: true }).board
     expect(said.message?.text).toBe('No.')
     expect(press(said, 'j').board.message).toBeUndefined()
   })

@@ -2,41 +2,57 @@ import { unreachable } from '../../base/errors.ts'
 import type { Changes } from '../../tasks/text/changes.ts'
 import type { Brief } from '../../tasks/view.ts'
 import { STATUSES, type Status } from '../../tasks/status.ts'
-import { answer } from './answer.ts'
-import { clamp, layoutOf, selectId, settle, showCards, type Board, type Prompt } from './board.ts'
+import { answerPrompt } from './answer.ts'
+import {
+  clamp,
+  layoutOf,
+  selectId,
+  keepInView,
+  showCards,
+  type Board,
+  type BoardPrompt,
+} from './board.ts'
 import type { Key } from '../terminal/keys.ts'
 import { atEnd } from '../terminal/line-editor.ts'
 import type { Size } from '../terminal/tty.ts'
 import { cardLines } from './card-lines.ts'
 import type { Snapshot } from './snapshot.ts'
-import { askForStatus, distanceOf, nameOf, say, still, withTask, type Step } from './steps.ts'
+import {
+  changeStatus,
+  distanceOfKey,
+  keyName,
+  withMessage,
+  stepTo,
+  withTask,
+  type Step,
+} from './steps.ts'
 
 export type BoardEvent =
   | { readonly type: 'key'; readonly key: Key }
   | { readonly type: 'resized'; readonly size: Size }
   | { readonly type: 'loaded'; readonly snapshot: Snapshot }
   | { readonly type: 'opened'; readonly brief: Brief }
-  /** The open task cannot be read any more. */
+  /** The open task can no longer be read. */
   | { readonly type: 'gone'; readonly why: string }
   | { readonly type: 'created'; readonly id: string }
-  | { readonly type: 'said'; readonly text: string; readonly isError: boolean }
+  | { readonly type: 'message'; readonly text: string; readonly isError: boolean }
 
 export function update(board: Board, event: BoardEvent): Step {
   switch (event.type) {
     case 'key':
       return pressKey({ ...board, message: undefined }, event.key)
     case 'resized':
-      return still(settle({ ...board, size: event.size }))
+      return stepTo(keepInView({ ...board, size: event.size }))
     case 'loaded':
-      return still(showCards(board, { snapshot: event.snapshot }))
+      return stepTo(showCards(board, { snapshot: event.snapshot }))
     case 'opened':
-      return still(showBrief(board, event.brief))
+      return stepTo(showBrief(board, event.brief))
     case 'gone':
-      return still(say({ ...board, open: undefined, prompt: undefined }, event.why, true))
+      return stepTo(withMessage({ ...board, open: undefined, prompt: undefined }, event.why, true))
     case 'created':
-      return still(say(selectId(board, event.id), `Created ${event.id}.`))
-    case 'said':
-      return still(say(board, event.text, event.isError))
+      return stepTo(withMessage(selectId(board, event.id), `Created ${event.id}.`))
+    case 'message':
+      return stepTo(withMessage(board, event.text, event.isError))
     default:
       return unreachable(event)
   }
@@ -45,16 +61,16 @@ export function update(board: Board, event: BoardEvent): Step {
 function showBrief(board: Board, brief: Brief): Board {
   const { open } = board
   const isSame = open?.brief.task.id === brief.task.id
-  return settle({ ...board, open: isSame ? { ...open, brief } : { brief, cursor: 0, top: 0 } })
+  return keepInView({ ...board, open: isSame ? { ...open, brief } : { brief, cursor: 0, top: 0 } })
 }
 
 function pressKey(board: Board, key: Key): Step {
   if (key.name === 'ctrl-c') return { board, effects: [{ type: 'quit' }] }
   if (key.name === 'ctrl-z') return { board, effects: [{ type: 'suspend' }] }
-  if (board.prompt !== undefined) return answer(board, board.prompt, key)
+  if (board.prompt !== undefined) return answerPrompt(board, board.prompt, key)
   // Pasted text must not run commands.
-  if (key.name === 'paste') return still(board)
-  const name = nameOf(key)
+  if (key.name === 'paste') return stepTo(board)
+  const name = keyName(key)
   return (
     (board.open === undefined ? browse(board, name) : readCard(board, name)) ?? act(board, name)
   )
@@ -65,24 +81,24 @@ function browse(board: Board, key: string): Step | undefined {
   switch (key) {
     case 'left':
     case 'h':
-      return still(settle({ ...board, column: clamp(board.column - 1, STATUSES.length - 1) }))
+      return stepTo(keepInView({ ...board, column: clamp(board.column - 1, STATUSES.length - 1) }))
     case 'right':
     case 'l':
-      return still(settle({ ...board, column: clamp(board.column + 1, STATUSES.length - 1) }))
+      return stepTo(keepInView({ ...board, column: clamp(board.column + 1, STATUSES.length - 1) }))
     case 'enter':
       return withTask(board, ({ id }) => ({ board, effects: [{ type: 'open', id }] }))
     case 'escape':
-      return still(showCards(board, { filter: '' }))
+      return stepTo(showCards(board, { filter: '' }))
     case 'r':
-      return still(showCards(board, { isOnlyReady: !board.isOnlyReady }))
+      return stepTo(showCards(board, { isOnlyReady: !board.isOnlyReady }))
     case 'q':
       return { board, effects: [{ type: 'quit' }] }
     default: {
-      const by = distanceOf(key, page)
+      const by = distanceOfKey(key, page)
       if (by === undefined) return undefined
       const row = (board.rows[board.column] ?? 0) + by
       const last = (board.columns[board.column]?.length ?? 0) - 1
-      return still(settle({ ...board, rows: board.rows.with(board.column, clamp(row, last)) }))
+      return stepTo(keepInView({ ...board, rows: board.rows.with(board.column, clamp(row, last)) }))
     }
   }
 }
@@ -93,23 +109,23 @@ function readCard(board: Board, key: string): Step | undefined {
     case 'escape':
     case 'q':
     case 'enter':
-      return still({ ...board, open: undefined })
+      return stepTo({ ...board, open: undefined })
     case ' ':
     case 'x':
       return tick(board)
     case 'tab':
-      return still(moveCursor(board, nextCriterion(board, 1) ?? open.cursor))
+      return stepTo(moveCursor(board, nextCriterion(board, 1) ?? open.cursor))
     case 'back-tab':
-      return still(moveCursor(board, nextCriterion(board, -1) ?? open.cursor))
+      return stepTo(moveCursor(board, nextCriterion(board, -1) ?? open.cursor))
     default: {
-      const by = distanceOf(key, layoutOf(board.size).pageHeight)
-      return by === undefined ? undefined : still(moveCursor(board, open.cursor + by))
+      const by = distanceOfKey(key, layoutOf(board.size).pageHeight)
+      return by === undefined ? undefined : stepTo(moveCursor(board, open.cursor + by))
     }
   }
 }
 
 function moveCursor(board: Board, cursor: number): Board {
-  return settle({ ...board, open: { ...board.open!, cursor } })
+  return keepInView({ ...board, open: { ...board.open!, cursor } })
 }
 
 /** The first line of the next or previous criterion; wraps around. */
@@ -128,9 +144,10 @@ function tick(board: Board): Step {
   const criterion = cardLines(brief, board.size.width)[cursor]?.criterion
   if (criterion === undefined) {
     const next = nextCriterion(board, 1)
-    if (next === undefined) return still(say(board, 'The task has no acceptance criteria.'))
-    return still(
-      say(moveCursor(board, next), 'Press x to tick this criterion, Tab for the next one.'),
+    if (next === undefined)
+      return stepTo(withMessage(board, 'The task has no acceptance criteria.'))
+    return stepTo(
+      withMessage(moveCursor(board, next), 'Press x to tick this criterion, Tab for the next one.'),
     )
   }
   const { number, isDone } = criterion
@@ -141,7 +158,7 @@ function tick(board: Board): Step {
 
 /** Keys that mean the same on the columns and on a card. */
 function act(board: Board, key: string): Step {
-  const ask = (prompt: Prompt) => still({ ...board, prompt })
+  const ask = (prompt: BoardPrompt) => stepTo({ ...board, prompt })
   switch (key) {
     case '<':
     case 'H':
@@ -153,7 +170,7 @@ function act(board: Board, key: string): Step {
       return moveCard(board, 1)
     case 'b':
       return withTask(board, ({ id, status }) => {
-        return askForStatus(board, id, status === 'Blocked' ? 'To Do' : 'Blocked')
+        return changeStatus(board, id, status === 'Blocked' ? 'To Do' : 'Blocked')
       })
     case 'u':
       return { board, effects: [{ type: 'undo' }] }
@@ -170,7 +187,7 @@ function act(board: Board, key: string): Step {
     case 'n':
       return ask({ kind: 'create', line: atEnd('') })
     case '/':
-      return still({
+      return stepTo({
         ...board,
         open: undefined,
         prompt: { kind: 'filter', line: atEnd(board.filter) },
@@ -178,7 +195,7 @@ function act(board: Board, key: string): Step {
     case '?':
       return ask({ kind: 'help', top: 0 })
     default:
-      return still(board)
+      return stepTo(board)
   }
 }
 
@@ -190,7 +207,7 @@ function moveCard(board: Board, by: 1 | -1): Step {
   return withTask(board, ({ id, status }) => {
     const at = status === 'Blocked' ? BLOCKED_AT : STATUS_ORDER.indexOf(status)
     const next = STATUS_ORDER[by > 0 ? Math.floor(at + 1) : Math.ceil(at - 1)]
-    if (next !== undefined) return askForStatus(board, id, next)
-    return still(say(board, `${status} is the last column in that direction.`))
+    if (next !== undefined) return changeStatus(board, id, next)
+    return stepTo(withMessage(board, `${status} is the last column in that direction.`))
   })
 }

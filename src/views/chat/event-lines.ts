@@ -8,14 +8,14 @@ import type { EventOf } from '../../records/events/event.ts'
 import type { Outcome, RunEvent } from '../../records/events/schema.ts'
 import { countTokens } from '../../records/events/spent.ts'
 import { describeLimit, describeWait } from '../describe.ts'
-import { ofTask, describeTaskEnd, describeTaskStart } from '../describe-task.ts'
+import { prefixTask, describeTaskEnd, describeTaskStart } from '../describe-task.ts'
 
 /** What a chat shows besides the answers of the agent. */
 export function eventLines(event: RunEvent, paint: Paint): string[] {
   switch (event.type) {
     case 'tool':
       if (isOfSubAgent(event)) return []
-      return [`${paint.cyan(`[${event.name}]`)} ${printable(event.brief)}`.trimEnd()]
+      return [`${paint.cyan(`[${printable(event.name)}]`)} ${printable(event.brief)}`.trimEnd()]
     case 'tool_ended':
       return isOfSubAgent(event) ? [] : toolEndLines(event, paint)
     case 'iteration_ended':
@@ -29,9 +29,9 @@ export function eventLines(event: RunEvent, paint: Paint): string[] {
     case 'limit':
       return event.status === 'allowed'
         ? []
-        : [paint.yellow(ofTask(event.task, describeLimit(event)))]
+        : [paint.yellow(prefixTask(event.task, describeLimit(event)))]
     case 'waiting':
-      return [paint.yellow(ofTask(event.task, describeWait(event, Date.parse(event.at))))]
+      return [paint.yellow(prefixTask(event.task, describeWait(event, Date.parse(event.at))))]
     case 'warning':
       return [paint.yellow(`Warning: ${printable(event.text)}`)]
     case 'record_lost':
@@ -82,17 +82,15 @@ function failureLines({ outcome, run }: EventOf<'iteration_ended'>, paint: Paint
   return [`The turn failed: ${words}`, ...adviceFor(outcome, run)].map(paint.red)
 }
 
-const FULL = 'the context of the model is full'
-
 /** What to do after a failed turn, if the reason does not say it. */
 function adviceFor(outcome: Outcome, run: string): string[] {
   const resume = `forkhestra chat --resume ${run}`
   switch (outcome.kind) {
     case 'exited':
-      if (outcome.error?.includes(FULL) !== true) return []
+      if (outcome.cause !== 'context_full') return []
       return ['This conversation is too long to continue; start a new one with forkhestra chat']
     case 'auth_failed':
-      return outcome.error.startsWith('404')
+      return outcome.cause === 'unknown_model'
         ? [`Choose an existing model: ${resume} --model provider/id`]
         : [`See which key is used: forkhestra doctor. Set the right one and continue: ${resume}`]
     case 'rate_limited': {

@@ -1,7 +1,7 @@
 import { asUserError, type UserError } from '../../base/errors.ts'
 import { makePaint } from '../terminal/columns.ts'
 import type { RunEvent } from '../../records/events/schema.ts'
-import type { Output } from '../screen.ts'
+import type { Output } from '../view.ts'
 import { eventLines } from './event-lines.ts'
 import type { Meaning } from './session.ts'
 

@@ -1,10 +1,10 @@
 import type { Key } from '../terminal/keys.ts'
-import { atEnd, hasLine, textOf, typeKey, type Edit } from '../terminal/line-editor.ts'
+import { atEnd, hasLine, textOf, typeKey, type EditedText } from '../terminal/line-editor.ts'
 import { look, remember, type InputHistory } from './history.ts'
 
 /** The current input and the earlier ones. */
 export interface Prompt {
-  readonly edit: Edit
+  readonly edit: EditedText
   readonly past: InputHistory
 }
 

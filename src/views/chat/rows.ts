@@ -1,5 +1,5 @@
 import { characters, safe, type Paint } from '../terminal/columns.ts'
-import { textOf, type Edit } from '../terminal/line-editor.ts'
+import { textOf, type EditedText } from '../terminal/line-editor.ts'
 import type { Rows } from '../terminal/screen.ts'
 
 const FIRST = '> '
@@ -7,7 +7,7 @@ const MORE = '  '
 const LEAST_WIDTH = 4
 
 /** The input as rows: none wider than the terminal, and at most `most` of them. */
-export function promptRows(edit: Edit, width: number, most: number, paint: Paint): Rows {
+export function promptRows(edit: EditedText, width: number, most: number, paint: Paint): Rows {
   const room = Math.max(LEAST_WIDTH, width) - 1
   const near = most === Infinity ? edit : nearCursor(edit)
   const parts = breakRows(shown(textOf(near)), room)
@@ -26,7 +26,7 @@ export function promptRows(edit: Edit, width: number, most: number, paint: Paint
 /** More than fits on a terminal: the rest of a long paste need not be measured. */
 const LONGEST = 16_384
 
-function nearCursor({ before, after }: Edit): Edit {
+function nearCursor({ before, after }: EditedText): EditedText {
   const from = before.length > LONGEST ? before.indexOf('\n', before.length - LONGEST) + 1 : 0
   const start = from === 0 ? Math.max(0, before.length - LONGEST) : from
   return { before: before.slice(start), after: after.slice(0, LONGEST) }

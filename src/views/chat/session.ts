@@ -247,12 +247,12 @@ export class ChatSession {
   #describeStatus(): string {
     const tasks = this.#tasks.size === 0 ? [] : [`${this.#tasks.size} running in the queue`]
     if (this.#state === 'leaving')
-      return [...tasks, ...tasks.map(() => 'Ctrl-C ends them')].join('; ')
-    if (this.#commands.size > 0) return 'waiting; Ctrl-C ends it'
+      return [...tasks, ...tasks.map(() => 'Ctrl-C stops them')].join('; ')
+    if (this.#commands.size > 0) return 'waiting; Ctrl-C to stop'
     if (this.#turn?.signal.aborted === true) return 'stopping'
     if (this.#state === 'listening')
       return this.#isAskedToLeave ? 'press Ctrl-C again, or Ctrl-D, to leave' : tasks.join()
-    const next = this.#ahead.length === 0 ? [] : [`then: ${this.#ahead.length} more`]
+    const next = this.#ahead.length === 0 ? [] : [`${this.#ahead.length} more to send`]
     const last = this.#isLastTurn ? ['then the chat ends'] : []
     return [...tasks, 'Ctrl-C stops the turn', ...next, ...last].join('; ')
   }

@@ -2,22 +2,22 @@ import { characters } from './columns.ts'
 import type { Key } from './keys.ts'
 
 /** Text being edited; the cursor is between `before` and `after`. */
-export interface Edit {
+export interface EditedText {
   readonly before: string
   readonly after: string
 }
 
 /** A text with the cursor at its end. */
-export function atEnd(text: string): Edit {
+export function atEnd(text: string): EditedText {
   return { before: text, after: '' }
 }
 
-export function textOf({ before, after }: Edit): string {
+export function textOf({ before, after }: EditedText): string {
   return before + after
 }
 
 /** Applies a key; returns the same object if the key does nothing. */
-export function typeKey(edit: Edit, key: Key): Edit {
+export function typeKey(edit: EditedText, key: Key): EditedText {
   const { before, after } = edit
   switch (key.name) {
     case 'text':
@@ -64,7 +64,7 @@ export function typeKey(edit: Edit, key: Key): Edit {
 }
 
 /** Whether there is a line above (-1) or below (1) the cursor. */
-export function hasLine({ before, after }: Edit, direction: -1 | 1): boolean {
+export function hasLine({ before, after }: EditedText, direction: -1 | 1): boolean {
   return (direction === -1 ? before : after).includes('\n')
 }
 
@@ -77,13 +77,13 @@ function lineEnd(after: string): number {
   return end === -1 ? after.length : end
 }
 
-function moveTo(edit: Edit, at: number): Edit {
+function moveTo(edit: EditedText, at: number): EditedText {
   const text = textOf(edit)
   return { before: text.slice(0, at), after: text.slice(at) }
 }
 
 /** Moves to the same column of another line, or to the end of a shorter one. */
-function moveLine(edit: Edit, direction: -1 | 1): Edit {
+function moveLine(edit: EditedText, direction: -1 | 1): EditedText {
   if (!hasLine(edit, direction)) return edit
   const { before, after } = edit
   const start = lineStart(before)

@@ -14,9 +14,9 @@ export interface Size {
 
 /** The longest wait for output: a terminal that is gone must not keep the program from ending. */
 const FLUSH_MS = 500
-/** How long to wait whether an Escape begins a longer sequence. */
+/** How long to wait to see whether an Escape begins a longer sequence. */
 const ESCAPE_MS = 40
-/** How long to wait for a stop, which the system may refuse. */
+/** How long to wait for a suspension, which the system may refuse. */
 const SUSPEND_MS = 100
 
 export interface TtyEvents {
@@ -66,7 +66,7 @@ export class Tty {
     this.#take()
   }
 
-  /** Resolves when the terminal is restored, also if an earlier call began to restore it. */
+  /** Resolves when the terminal is restored, even if an earlier call began to restore it. */
   async leave(): Promise<void> {
     this.#isWanted = false
     process.off('SIGCONT', this.#continue)

@@ -62,13 +62,13 @@ export class CommandLine {
     if (quoted !== undefined) return quoted
     const bare = this.#value(this.#skip(/[^\s"']+/y))
     if (bare.text === '') {
-      throw this.refuse(name, `The value of '${name.text}' is missing.`, 'Write name=value.')
+      throw this.refuse(name, `The value of '${name.text}' is missing.`, 'Use name=value.')
     }
     if (!this.#isAtGap) {
       const quote = { start: this.#at, end: this.#at + 1 }
       throw this.refuse(
         quote,
-        'There is a quote inside the value.',
+        'Unexpected quote inside the value.',
         `Put the whole value in quotes: ${name.text}="…".`,
       )
     }
@@ -87,7 +87,7 @@ export class CommandLine {
     if (!this.isAtEnd) {
       throw this.refuse(
         this.#value(this.#skip(/.+/sy)),
-        'There is more text after the closing quote.',
+        'Unexpected text after the closing quote.',
         'Options come before the text. Write \\" for a quote inside "…".',
       )
     }
@@ -153,7 +153,7 @@ export class CommandLine {
       throw this.refuse(
         { start: start + at, end: start + at + sequence.length },
         `'${sequence}' is not an escape sequence in "…".`,
-        `Write \\\\ for a backslash, or use '…', where nothing is special.`,
+        `Write \\\\ for a backslash, or use '…', which has no escapes.`,
       )
     })
   }

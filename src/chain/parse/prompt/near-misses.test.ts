@@ -22,6 +22,16 @@ test.each([
   ],
   ['Go.\n  /push name=a "x"\n', [['/push', '/push']]],
   ['Write it so:\n    /read notes.md\nand go.', []],
+  ['Go.\n/push "x"\nAnd then.', [['/push', '/push']]],
+  [
+    'Go.\n/read a.md\n/push "x"\n/run\nAnd then.',
+    [
+      ['/read', '/read'],
+      ['/push', '/push'],
+    ],
+  ],
+  ['Like this:\n```\n/push "x"\n```\nGo.', []],
+  ['/push "x"\nGo.\n/push "y"', []],
   ['Go.', []],
 ])('%j', (content, found) => {
   expect(findNearMisses(content).map(({ word, meant }) => [word, meant])).toEqual(found)

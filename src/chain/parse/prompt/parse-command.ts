@@ -46,7 +46,7 @@ export function parseSetupCommand(line: CommandLine): SetupCommand {
     default:
       throw line.refuse(
         word,
-        `${word.text} is not a command for prompts.`,
+        `${word.text} is not a prompt command.`,
         `Use /read, /push and /run before the content, and /push after it. ${literally(word)}`,
       )
   }
@@ -57,7 +57,7 @@ export function parseTeardownCommand(line: CommandLine): PushCommand {
   if (word.text === '/push') return parsePush(line, word, 'teardown')
   throw line.refuse(
     word,
-    `${word.text} is not allowed after the content, only /push is.`,
+    `${word.text} is not allowed after the content; only /push is.`,
     ['/read', '/run'].includes(word.text)
       ? `Move it before the content. ${literally(word)}`
       : literally(word),
@@ -65,7 +65,7 @@ export function parseTeardownCommand(line: CommandLine): PushCommand {
 }
 
 function literally({ text }: Value): string {
-  return `To write it as text, double the slash: /${text}`
+  return `To send it as text, double the slash: /${text}`
 }
 
 function parsePush(line: CommandLine, word: Value, phase: 'setup' | 'teardown'): PushCommand {
@@ -98,7 +98,7 @@ function takeRunOptions(line: CommandLine): { count?: number; parallel?: number 
 }
 
 const RUN_HINT =
-  'Write /run for all, /run 3 for the oldest three, /run parallel=3 for all, three at a time.'
+  'Use /run for all, /run 3 for the oldest three, or /run parallel=3 for all, three at a time.'
 
 function readTasks(what: string, text: string): number {
   return readWhole(what, text, { least: 1, most: MOST_TASKS }, RUN_HINT)

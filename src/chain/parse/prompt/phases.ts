@@ -13,7 +13,7 @@ export interface PushCommand extends PushOptions {
   readonly line: number
 }
 
-/** Starts the oldest `count` tasks, or the whole queue, `parallel` at a time; never both are set. */
+/** Starts the oldest `count` tasks, or the whole queue, `parallel` at a time; never both. */
 interface RunCommand {
   readonly kind: 'run'
   readonly count?: number

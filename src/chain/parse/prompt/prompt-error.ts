@@ -2,7 +2,7 @@ import { UserError } from '../../../base/errors.ts'
 import { printable } from '../../../base/terminal/printable.ts'
 
 /** The place of a mistake: a part of a line, in UTF-16 units as editors count them. */
-export interface Place {
+export interface TextPlace {
   readonly where: string
   readonly line: number
   readonly text: string
@@ -12,9 +12,9 @@ export interface Place {
 
 /** A mistake in the commands of a prompt, shown with carets under the place. */
 export class PromptError extends UserError {
-  constructor(place: Place, problem: string, hint?: string) {
+  constructor(place: TextPlace, problem: string, hint?: string) {
     const { where, line, start } = place
-    super(`${where}:${line}:${start + 1}  ${oneLine(problem)}\n${pointAt(place)}`, hint)
+    super(`${where}:${line}:${start + 1}  ${shownProblem(problem)}\n${pointAt(place)}`, hint)
   }
 }
 
@@ -23,13 +23,13 @@ const WIDEST = 100
 const BEFORE_PLACE = 60
 
 /** Problems quote user input, which may be long or not printable. */
-function oneLine(problem: string): string {
+function shownProblem(problem: string): string {
   const start = problem.slice(0, LONGEST_PROBLEM)
   return `${printable(start).toWellFormed()}${start.length < problem.length ? '…' : ''}`
 }
 
 /** A long line is cut around the place; control characters are shown as spaces. */
-export function pointAt({ text, start, end }: Pick<Place, 'text' | 'start' | 'end'>): string {
+export function pointAt({ text, start, end }: Pick<TextPlace, 'text' | 'start' | 'end'>): string {
   const from = text.length > WIDEST ? Math.max(0, start - BEFORE_PLACE) : 0
   const to = Math.min(text.length, from + WIDEST)
   const lead = from > 0 ? '…' : ''

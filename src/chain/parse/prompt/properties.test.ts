@@ -55,7 +55,7 @@ test('a content without commands at its ends is returned unchanged', () => {
 })
 
 const word = fc.string({ unit: 'grapheme', minLength: 1 }).filter((text) => text.trim() !== '')
-const name = fc.stringMatching(/^[a-z0-9]([a-z0-9._-]{0,20}[a-z0-9])?$/)
+const name = fc.stringMatching(/^[a-z0-9]([a-z0-9._#-]{0,20}[a-z0-9])?$/)
 const push = fc.record(
   {
     kind: fc.constant('push' as const),

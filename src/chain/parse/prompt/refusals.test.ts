@@ -29,7 +29,7 @@ const at = (column: number, problem: string) => `p.md:1:${column}  ${problem}`
 test.each([
   ['/read', at(1, 'The path of a file is missing.')],
   ['/read ""', at(7, 'The path of a file is empty.')],
-  ['/read "a" b', at(11, 'There is more text after the closing quote.')],
+  ['/read "a" b', at(11, 'Unexpected text after the closing quote.')],
   ['/read "a"b', at(10, 'A space is missing after the closing quote.')],
   ['/push', at(1, 'The prompt is missing.')],
   ['/push name=x', at(1, 'The prompt is missing.')],
@@ -43,17 +43,17 @@ test.each([
   ['/push "a\\d"', at(9, `'\\d' is not an escape sequence in "…".`)],
   ['/push "\\😀"', at(8, `'\\😀' is not an escape sequence in "…".`)],
   ['/push name= x', at(7, "The value of 'name' is missing.")],
-  ['/push name=a"b" x', at(13, 'There is a quote inside the value.')],
+  ['/push name=a"b" x', at(13, 'Unexpected quote inside the value.')],
   ['/push name=a name=b x', at(14, "'name' is given twice.")],
   ['/push x=1 is wrong', at(7, "/push has no option 'x'.")],
   ['/push constructor=1 x', at(7, "/push has no option 'constructor'.")],
   ['/push --name x', at(7, "/push has no option '--name', write name=value.")],
-  ['/push "x" name=a', at(11, 'There is more text after the closing quote.')],
+  ['/push "x" name=a', at(11, 'Unexpected text after the closing quote.')],
   ['/push retry=-1 x', at(13, 'retry is "-1", expected a whole number from 0 to 100.')],
   ['/push retry=1.5 x', at(13, 'retry is "1.5", expected a whole number from 0 to 100.')],
   ['/push retry=101 x', at(13, 'retry is "101", expected a whole number from 0 to 100.')],
   ['/push retry=1e1 x', at(13, 'retry is "1e1", expected a whole number from 0 to 100.')],
-  ['/push timeout=soon x', at(15, "timeout is 'soon', expected a time.")],
+  ['/push timeout=soon x', at(15, "timeout is 'soon', expected a duration.")],
   ['/push timeout=0 x', at(15, 'timeout must be greater than 0.')],
   [
     '/push on=never x',
@@ -92,13 +92,13 @@ test.each([
 })
 
 test.each(['queue', 'send', 'check', 'receive', 'inbox', 'cancel'])(
-  '/%s is not a command for prompts, neither before nor after the content',
+  '/%s is not a prompt command, neither before nor after the content',
   (command) => {
     const { message, hint } = refusal(`/read a\n/${command} x\nDo it.`)
-    expect(message).toStartWith(`p.md:2:1  /${command} is not a command for prompts.`)
+    expect(message).toStartWith(`p.md:2:1  /${command} is not a prompt command.`)
     expect(hint).toContain(`double the slash: //${command}`)
     expect(refusal(`Do it.\n/${command}`).message).toStartWith(
-      `p.md:2:1  /${command} is not allowed after the content, only /push is.`,
+      `p.md:2:1  /${command} is not allowed after the content; only /push is.`,
     )
   },
 )
@@ -107,7 +107,7 @@ test.each(['/read a', '/run', '/run 2'])('%s is not allowed after the content', 
   for (const text of [`Do it.\n${command}`, `Do it.\n${command}\n\n/push x\n`]) {
     const { message, hint } = refusal(text)
     expect(message).toContain('p.md:2:1  ')
-    expect(message).toContain('is not allowed after the content, only /push is.')
+    expect(message).toContain('is not allowed after the content; only /push is.')
     expect(hint).toStartWith('Move it before the content.')
   }
 })
@@ -122,6 +122,8 @@ test.each([
   ['a..b'],
   ['.hidden'],
   ['a.'],
+  ['#a'],
+  ['a#'],
   ['-x'],
   ['a b'],
   ['a,b'],
@@ -169,7 +171,7 @@ test('a long line is cut around the place, and long values are not repeated', ()
   const [problem, line, caret] = refusal(`/push "${'x'.repeat(1_000_000)}" more`).message.split(
     '\n',
   )
-  expect(problem).toBe('p.md:1:1000010  There is more text after the closing quote.')
+  expect(problem).toBe('p.md:1:1000010  Unexpected text after the closing quote.')
   expect(line).toBe(`  …${'x'.repeat(58)}" more`)
   expect(caret).toBe(`${' '.repeat(63)}^^^^`)
   const { message } = refusal(`/push isolation="${'x'.repeat(1_000_000)}" y`)

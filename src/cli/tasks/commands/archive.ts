@@ -1,6 +1,6 @@
 import { UsageError, type Command } from '../../command.ts'
 import { openDatabase, readIds, TASK_OPTIONS } from '../database.ts'
-import { print, printIds } from '../../print.ts'
+import { printIds, printResult } from '../../print.ts'
 import { onlyId } from './claim.ts'
 
 export const archiveCommand: Command = {
@@ -20,7 +20,8 @@ export const archiveCommand: Command = {
     if (isAll && words.length > 0)
       throw new UsageError(`Unexpected argument '${words[0]}'.`, 'Pass either ids or --done.')
     const ids = openDatabase(input).archive(isAll ? 'done' : words, { force })
-    printIds(ids, input, ids.length === 0 ? 'Nothing to archive.' : `Archived ${ids.join(', ')}`)
+    const nothing = isAll ? 'Nothing to archive.' : `Already archived: ${words.join(', ')}`
+    printIds(ids, input, ids.length === 0 ? nothing : `Archived ${ids.join(', ')}`)
     return 0
   },
 }
@@ -48,8 +49,6 @@ export const deleteCommand: Command = {
   options: { force: { help: 'even if others depend on it or have it as parent' }, ...TASK_OPTIONS },
   async run(input) {
     const id = openDatabase(input).delete(onlyId(input), { force: input.flag('force') })
-    if (input.flag('json')) print(JSON.stringify({ id }))
-    else print(input.flag('plain') ? id : `Deleted ${id}`)
-    return 0
+    return printResult(input, { id }, input.flag('plain') ? id : `Deleted ${id}`)
   },
 }

@@ -1,5 +1,5 @@
 import { constants } from 'node:os'
-import { isTerminal } from '../../../base/terminal/is-terminal.ts'
+import { isTerminal } from '../../../base/linux/is-terminal.ts'
 import type { TaskDatabase } from '../../../tasks/database.ts'
 import { plainLine, toJson } from '../../../tasks/render.ts'
 import { UsageError, type Command, type Input } from '../../command.ts'

@@ -1,7 +1,7 @@
 import { printable } from '../../../base/terminal/printable.ts'
 import { doubleQuote, shellQuote } from '../../../base/shell-quote.ts'
 import { statOf } from '../../../base/files.ts'
-import { checkBeginning, openProject } from '../../../host/project.ts'
+import { refuseNestedProject, openProject } from '../../../host/project.ts'
 import type { TaskDatabase } from '../../../tasks/database.ts'
 import type { NewTask } from '../../../tasks/text/new-task.ts'
 import { readPriority, readStatus } from '../../../tasks/status.ts'
@@ -44,16 +44,16 @@ export const createCommand: Command = {
   },
   guesses: {
     title: 'Pass the title without an option: forge-tasks create "Title"',
-    body: 'Write: --description "…"',
-    criterion: 'Write: --ac "…"',
-    tag: 'Write: --label NAME',
+    body: 'Use: --description "…"',
+    criterion: 'Use: --ac "…"',
+    tag: 'Use: --label NAME',
   },
   async run(input) {
     const isBatch = input.flag('batch')
     if (isBatch) refuseBesideBatch(input)
     const database = openDatabase(input)
     if (statOf(database.folder) === undefined)
-      checkBeginning(openProject(input.text('cwd'), process.env), commandOf(input))
+      refuseNestedProject(openProject(input.text('cwd'), process.env), commandOf(input))
     const { tasks, ids } = isBatch
       ? await createBatch(database, await readTextOnStdin())
       : createOne(database, readTask(await withStdin(input)))

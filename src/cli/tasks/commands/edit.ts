@@ -5,7 +5,7 @@ import { readPriority, readStatus } from '../../../tasks/status.ts'
 import { UsageError, type Command, type Input } from '../../command.ts'
 import { openDatabase, readIds, readList, TASK_OPTIONS, endedClaimLine } from '../database.ts'
 import { guessField, STATUS_GUESSES } from '../first-guesses.ts'
-import { print } from '../../print.ts'
+import { printResult } from '../../print.ts'
 import { withStdin } from '../stdin-text.ts'
 
 export const editCommand: Command = {
@@ -25,7 +25,7 @@ export const editCommand: Command = {
     status: { short: 's', value: '<word>', help: 'todo, in-progress, blocked or done' },
     priority: { short: 'p', value: '<word>', help: 'high, medium, low or none' },
     assignee: { short: 'a', value: '<name>', help: 'who does it; empty to remove' },
-    label: { short: 'l', value: '<name>', help: 'add a label', repeats: true },
+    label: { short: 'l', value: '<name>', help: 'add a label, or several: a,b', repeats: true },
     'remove-label': { value: '<name>', help: 'remove a label', repeats: true },
     'depends-on': { value: '<id>', help: 'add a dependency', repeats: true },
     'remove-dep': { value: '<id>', help: 'remove a dependency', repeats: true },
@@ -43,9 +43,9 @@ export const editCommand: Command = {
   },
   guesses: {
     ...STATUS_GUESSES,
-    note: 'Write: --append-notes "…"',
-    comment: 'Write: --append-notes "…"',
-    body: 'Write: --description "…"',
+    note: 'Use: --append-notes "…"',
+    comment: 'Use: --append-notes "…"',
+    body: 'Use: --description "…"',
   },
   async run(input) {
     const ids = readIds(input)
@@ -57,11 +57,10 @@ export const editCommand: Command = {
     const tasks = database.editAll(ids, readChanges(await withStdin(input)), {
       force: input.flag('force'),
       onClaimEnded: (id, claim) => warnings.push(endedClaimLine(id, claim)),
+      onDoubt: (id, what) => warnings.push(`forge-tasks: ${id} ${what}`),
     })
     if (warnings.length > 0) console.error(warnings.join('\n'))
-    if (input.flag('json')) print(JSON.stringify({ tasks: tasks.map(toJson) }))
-    else print(tasks.map(plainLine).join('\n'))
-    return 0
+    return printResult(input, { tasks: tasks.map(toJson) }, tasks.map(plainLine).join('\n'))
   },
 }
 
@@ -72,12 +71,13 @@ function refuseFields(ids: readonly string[]): void {
   if (word === undefined) return
   throw new UsageError(
     `Unexpected argument '${word}'.`,
-    `Write: forge-tasks edit ${id} ${guessField(word)}`,
+    `Use: forge-tasks edit ${id} ${guessField(word)}`,
   )
 }
 
 function readChanges(input: Input): Changes {
-  const numbers = (option: string) => input.texts(option).map((text) => readNumber(text, option))
+  const numbers = (option: string) =>
+    readList(input, option).map((text) => readNumber(text, option))
   return {
     title: input.text('title'),
     description: input.text('description'),
@@ -90,7 +90,7 @@ function readChanges(input: Input): Changes {
     notes: input.text('notes'),
     appendNotes: input.texts('append-notes'),
     addLabels: readList(input, 'label'),
-    removeLabels: input.texts('remove-label'),
+    removeLabels: readList(input, 'remove-label'),
     addDependencies: readList(input, 'depends-on'),
     removeDependencies: readList(input, 'remove-dep'),
     addCriteria: input.texts('ac'),

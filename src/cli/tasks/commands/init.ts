@@ -1,4 +1,5 @@
-import { checkBeginning, openProject } from '../../../host/project.ts'
+import { shownPath } from '../../../base/terminal/printable.ts'
+import { refuseNestedProject, openProject } from '../../../host/project.ts'
 import type { Command } from '../../command.ts'
 import { openDatabase, TASK_OPTIONS } from '../database.ts'
 import { print } from '../../print.ts'
@@ -14,14 +15,15 @@ export const initCommand: Command = {
   },
   words: [],
   async run(input) {
-    checkBeginning(openProject(input.text('cwd'), process.env), 'forge-tasks init')
+    refuseNestedProject(openProject(input.text('cwd'), process.env), 'forge-tasks init')
     const { path, isNew } = openDatabase(input).init({
       prefix: input.text('prefix'),
       name: input.text('name'),
     })
     if (input.flag('json')) print(JSON.stringify({ path, isNew }))
     else if (input.flag('plain')) print(path)
-    else print(isNew ? `Wrote ${path}` : `${path} already exists; nothing was changed.`)
+    else if (isNew) print(`Wrote ${shownPath(path)}`)
+    else print(`${shownPath(path)} already exists; nothing was changed.`)
     return 0
   },
 }

@@ -2,7 +2,7 @@ import type { Finding } from '../../../tasks/doctor/check.ts'
 import { findingLine, renderStats, toJson } from '../../../tasks/render.ts'
 import { UsageError, type Command } from '../../command.ts'
 import { openDatabase, TASK_OPTIONS, warnBroken } from '../database.ts'
-import { print, printLines } from '../../print.ts'
+import { print, printLines, printResult } from '../../print.ts'
 import { printTasks } from '../render.ts'
 
 export const searchCommand: Command = {
@@ -32,8 +32,7 @@ export const statsCommand: Command = {
   async run(input) {
     const stats = openDatabase(input).stats()
     warnBroken(stats)
-    print(input.flag('json') ? JSON.stringify(stats) : renderStats(stats))
-    return 0
+    return printResult(input, stats, renderStats(stats))
   },
 }
 

@@ -4,7 +4,7 @@ import type { Filter } from '../../../tasks/list.ts'
 import { explainedLine, toJson } from '../../../tasks/render.ts'
 import { parseStatus, readPriority } from '../../../tasks/status.ts'
 import { UsageError, type Command, type Input } from '../../command.ts'
-import { openDatabase, TASK_OPTIONS, warnBroken } from '../database.ts'
+import { openDatabase, readList, TASK_OPTIONS, warnBroken } from '../database.ts'
 import { guessField, STATUS_GUESSES } from '../first-guesses.ts'
 import { print } from '../../print.ts'
 import { printTasks } from '../render.ts'
@@ -35,7 +35,7 @@ export const listCommand: Command = {
     const [word] = [...input.positionals, ...input.rest]
     if (word !== undefined) {
       const guess = guessField(word) ?? '[options]'
-      throw new UsageError(`Unexpected argument '${word}'.`, `Write: forge-tasks list ${guess}`)
+      throw new UsageError(`Unexpected argument '${word}'.`, `Use: forge-tasks list ${guess}`)
     }
     const filter = readFilter(input)
     if (filter.archived === true && (input.flag('ready') || input.flag('explain'))) {
@@ -71,10 +71,10 @@ function explain(database: TaskDatabase, filter: Filter, input: Input): number {
 
 function readFilter(input: Input): Filter {
   return {
-    statuses: input.texts('status').map(parseStatus),
+    statuses: readList(input, 'status').map(parseStatus),
     priority: readPriority(input.text('priority')),
     assignee: input.text('assignee'),
-    labels: input.texts('label'),
+    labels: readList(input, 'label'),
     blockedBy: input.text('blocked-by'),
     limit: readLimit(input.text('limit')),
     archived: input.flag('archived'),

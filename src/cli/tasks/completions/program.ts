@@ -1,5 +1,5 @@
 import { SHELLS } from '../../commands/general.ts'
-import { DIRECTORIES, oneOf, type Completions, type Source } from '../../completions/program.ts'
+import { DIRECTORIES, once, oneOf, type Completions } from '../../completions/program.ts'
 import { PRIORITIES } from '../../../tasks/status.ts'
 import { FORGE_TASKS } from '../program.ts'
 import {
@@ -11,11 +11,6 @@ import {
   labels,
   labelsOfNamed,
 } from './values.ts'
-
-const once =
-  (source: Source): Source =>
-  (typed) =>
-    typed.positionals.length === 0 ? source(typed) : undefined
 
 const OPEN_FIRST = ['In Progress', 'To Do', 'Blocked', 'Done'] as const
 

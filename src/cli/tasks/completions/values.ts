@@ -2,11 +2,15 @@ import { TaskDatabase } from '../../../tasks/database.ts'
 import type { Task } from '../../../tasks/task.ts'
 import type { Criterion } from '../../../tasks/text/criteria.ts'
 import type { Status } from '../../../tasks/status.ts'
-import { typedProject } from '../../completions/paths.ts'
-import type { Answer, Source, Typed } from '../../completions/program.ts'
+import {
+  typedProject,
+  type Suggestions,
+  type ValueSource,
+  type Typed,
+} from '../../completions/program.ts'
 
 /** Ids by status, in this order, without those already typed. */
-export function ids(statuses: readonly Status[]): Source {
+export function ids(statuses: readonly Status[]): ValueSource {
   return (typed) => {
     const { tasks, named } = read(typed)
     const offered = tasks.filter((task) => !named.includes(task))
@@ -14,27 +18,28 @@ export function ids(statuses: readonly Status[]): Source {
   }
 }
 
-export const archivedIds: Source = ({ options }) =>
+export const archivedIds: ValueSource = ({ options }) =>
   idsOf(openDatabase(options).list({ archived: true }).tasks)
 
 /** The dependencies of the typed tasks. */
-export const dependencies: Source = (typed) => {
+export const dependencies: ValueSource = (typed) => {
   const { tasks, named } = read(typed)
   const wanted = new Set(named.flatMap((task) => task.dependencies))
   const titles = new Map(tasks.map(({ id, title }) => [id, title]))
   return { candidates: [...wanted].map((value) => ({ value, text: titles.get(value) })) }
 }
 
-export const labels: Source = (typed) => words(read(typed).tasks.flatMap((task) => task.labels))
+export const labels: ValueSource = (typed) =>
+  words(read(typed).tasks.flatMap((task) => task.labels))
 
-export const labelsOfNamed: Source = (typed) =>
+export const labelsOfNamed: ValueSource = (typed) =>
   words(read(typed).named.flatMap((task) => task.labels))
 
-export const assignees: Source = (typed) =>
+export const assignees: ValueSource = (typed) =>
   words(read(typed).tasks.flatMap(({ assignee }) => assignee ?? []))
 
 /** Criterion numbers, if exactly one task is typed. */
-export function criteria(isWanted: (criterion: Criterion) => boolean): Source {
+export function criteria(isWanted: (criterion: Criterion) => boolean): ValueSource {
   return (typed) => {
     const { database, named } = read(typed)
     const [task, ...more] = named
@@ -57,10 +62,10 @@ function openDatabase(options: Typed['options']): TaskDatabase {
   return new TaskDatabase({ project: typedProject(options).folder, isObserver: true })
 }
 
-function idsOf(tasks: readonly Task[]): Answer {
+function idsOf(tasks: readonly Task[]): Suggestions {
   return { candidates: tasks.map(({ id, title }) => ({ value: id, text: title })) }
 }
 
-function words(found: readonly string[]): Answer {
+function words(found: readonly string[]): Suggestions {
   return { candidates: [...new Set(found)].toSorted().map((value) => ({ value })) }
 }

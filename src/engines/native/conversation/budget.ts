@@ -1,6 +1,7 @@
 import { formatMoney, formatTokens } from '../../../base/amounts.ts'
 import { estimateTokens } from '../../../base/estimate-tokens.ts'
 import { NOT_ENOUGH } from '../../../records/events/describe-outcome.ts'
+import type { BudgetSpent } from '../../../records/events/schema.ts'
 import { countTokens } from '../../../records/events/spent.ts'
 import type { Fact, NativeAgent, Tokens } from '../../engine.ts'
 import { costOf, priceOf } from '../../prices.ts'
@@ -12,21 +13,23 @@ import { addTokens, type History } from './history.ts'
  * Why the next turn must be the last one. Two more turns like the previous one must fit into the
  * budget: one to work, and one for the report.
  */
-export function whyStop(
+export function findStopReason(
   { usage, answers }: History,
   { left, spent }: Pick<AgentIo, 'left' | 'spent'>,
-): string | undefined {
-  if (spent.aborted) return String(spent.reason)
+): BudgetSpent | undefined {
+  if (spent.aborted) return spent.reason as BudgetSpent
   const last = answers.at(-1)
   if (last === undefined) return undefined
   const { costUsd: cost = 0 } = usage
   if (left.costUsd !== undefined && cost + 2 * (last.costUsd ?? 0) > left.costUsd) {
-    return `${NOT_ENOUGH} (${formatMoney(cost)} of the ${formatMoney(left.costUsd)} for this agent is spent)`
+    const error = `${NOT_ENOUGH} (${formatMoney(cost)} of the ${formatMoney(left.costUsd)} for this agent is spent)`
+    return { limit: 'cost', error }
   }
   const perTurn = hasTokens(last) ? countTokens(last) : 0
   const rest = left.tokens?.()
   if (rest === undefined || 2 * perTurn <= rest.left) return undefined
-  return `${NOT_ENOUGH} (${formatTokens(rest.used)} of ${formatTokens(rest.limit)} tokens are used)`
+  const error = `${NOT_ENOUGH} (${formatTokens(rest.used)} of ${formatTokens(rest.limit)} tokens are used)`
+  return { limit: 'tokens', error }
 }
 
 /**

@@ -15,9 +15,8 @@ import { errorCode } from '../../../base/errors.ts'
 import { statOf, writeAll } from '../../../base/files.ts'
 import { parseJson } from '../../../base/json.ts'
 import { mapStrings, unmask } from '../../../base/secrets/mask.ts'
+import type { Environment } from '../../../base/environment.ts'
 import type { Entry, Head } from './entry.ts'
-
-type Environment = Readonly<Record<string, string | undefined>>
 
 /** Masks the secrets in data. */
 export type MaskData = <Data>(data: Data) => Data
@@ -132,7 +131,7 @@ export interface SavedConversation {
 
 /** Undefined if there is nothing to resume. */
 export function readConversation(path: string, env: Environment): SavedConversation | undefined {
-  const content = readIfThere(path)
+  const content = readIfExists(path)
   if (content === undefined) return undefined
   const entries: Entry[] = []
   let bytes = 0
@@ -147,7 +146,7 @@ export function readConversation(path: string, env: Environment): SavedConversat
   return head?.type === 'begin' ? { head, entries: restored, bytes } : undefined
 }
 
-export function readIfThere(path: string): Buffer | undefined {
+export function readIfExists(path: string): Buffer | undefined {
   try {
     return readFileSync(path)
   } catch (error) {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { Mask } from '../../../base/secrets/mask.ts'
 import type { CallPart, Head, Message } from './entry.ts'
 import { History, type ResumePolicy } from './history.ts'
-import { BUDGET_AGAIN, CONTINUE, handBackText } from './own-messages.ts'
+import { BUDGET_AGAIN, CONTINUE, reportRequest } from './own-messages.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'forkhestra-history-'))
 const path = join(folder, 'sub/a.ndjson')
@@ -47,7 +47,7 @@ test('answers are counted per question, and only continuations are joined', () =
   expect([...counts(), history.isCutOff]).toEqual([2, 2, true])
   history.add(user(CONTINUE))
   expect([...counts(), history.isCutOff]).toEqual([2, 2, true])
-  history.add(user(handBackText('$1 of $1')))
+  history.add(user(reportRequest('$1 of $1')))
   history.add(answer('Report.'))
   expect([...counts(), history.isCutOff]).toEqual([3, 1, false])
   history.add(user(BUDGET_AGAIN))

@@ -1,5 +1,6 @@
 import { copyFileSync, existsSync } from 'node:fs'
 import { errorText } from '../../../base/errors.ts'
+import type { Environment } from '../../../base/environment.ts'
 import type { Tokens } from '../../engine.ts'
 import {
   ConversationFile,
@@ -26,7 +27,7 @@ export interface ConversationStorage {
   readonly path: string
   readonly mask: MaskData
   /** Used to restore masked secrets. */
-  readonly env: Readonly<Record<string, string | undefined>>
+  readonly env: Environment
   /** Paths of the conversations of earlier attempts, the last one first. */
   readonly earlier?: readonly string[]
 }
@@ -75,12 +76,7 @@ export class History {
     this.#messages = entries
       .filter((entry) => entry.type !== 'begin' && entry.type !== 'end')
       .map(withoutDiff)
-    // Everything before the last `end` has been reported.
-    const reported = entries.findLastIndex(({ type }) => type === 'end')
-    this.#usage = entries
-      .slice(reported + 1)
-      .filter(isOwnAnswer)
-      .reduce(addAnswer, NOTHING)
+    this.#usage = unreportedUsage(entries)
   }
 
   /** Continues a stored conversation with its own head, if the policy allows it, or starts a new one. */
@@ -232,7 +228,7 @@ export class History {
 
   #note(error: unknown): void {
     if (this.#isSaved) {
-      const effect = 'unless that changes, a resume will start over'
+      const effect = 'until this is fixed, a resume will start over'
       this.#problem = `cannot store the conversation: ${errorText(error)}; ${effect}`
     }
     this.#isSaved = false
@@ -271,6 +267,24 @@ function mayContinue(
 
 function errorResult({ id, name }: CallPart, text: string): ResultEntry {
   return { type: 'result', id, name, text, isError: true }
+}
+
+/** Everything before the last `end` has been reported. */
+function unreportedUsage(entries: readonly Entry[]): ConversationUsage {
+  const reported = entries.findLastIndex(({ type }) => type === 'end')
+  return entries
+    .slice(reported + 1)
+    .filter(isOwnAnswer)
+    .reduce(addAnswer, NOTHING)
+}
+
+/** The usage in a stored conversation that its process did not report; undefined if it cannot be read. */
+export function readUnreportedUsage(path: string): ConversationUsage | undefined {
+  try {
+    return unreportedUsage(readConversation(path, {})?.entries ?? [])
+  } catch {
+    return undefined
+  }
 }
 
 function addAnswer(usage: ConversationUsage, answer: AnswerEntry): ConversationUsage {

@@ -1,12 +1,12 @@
 import { closeSync, constants, mkdirSync, openSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { writeAll } from '../../../base/files.ts'
-import { readIfThere } from './conversation-file.ts'
+import { readIfExists } from './conversation-file.ts'
 import type { History, ConversationStorage } from './history.ts'
 
 /**
- * The streamed part of an answer, stored before it is shown: whatever interrupts the answer, its
- * text is there when the conversation is resumed.
+ * The streamed part of an answer, stored before it is shown, so that no interruption
+ * loses it: the conversation is resumed with it.
  */
 export class PartialAnswer {
   readonly #storage: ConversationStorage | undefined
@@ -63,7 +63,7 @@ export class PartialAnswer {
       this.#fd ??= begin(partialPath(this.#storage), this.#history.messages.length)
       writeAll(this.#fd, Buffer.from(text))
     } catch {
-      // The answer goes on; storing the complete one will report the problem.
+      // The answer continues; storing the complete one will report the problem.
       this.#isLost = true
     }
   }
@@ -94,7 +94,7 @@ export function readPartialAnswer(storage: Pick<ConversationStorage, 'path'>): {
   readonly count: number | undefined
   readonly text: string
 } {
-  const [count, ...lines] = new TextDecoder().decode(readIfThere(partialPath(storage))).split('\n')
+  const [count, ...lines] = new TextDecoder().decode(readIfExists(partialPath(storage))).split('\n')
   // Masks are not restored: here they look the same as such text written by the model.
   return { count: /^\d+$/.test(count!) ? Number(count) : undefined, text: lines.join('\n') }
 }

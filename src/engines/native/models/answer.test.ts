@@ -58,6 +58,19 @@ test('tokens are counted by kind, even if only the sum is known', () => {
   })
 })
 
+test('counts that are not finite or negative are ignored', () => {
+  const usage = {
+    inputTokens: { total: -1_000_000, noCache: -1_000_000, cacheRead: Infinity, cacheWrite: 1e308 },
+    outputTokens: { total: NaN, text: 0, reasoning: 0 },
+  }
+  expect(build({ ...end('stop', 'stop'), usage }).answer?.tokens).toEqual({
+    input: 0,
+    output: 0,
+    cacheRead: 0,
+    cacheWrite: 0,
+  })
+})
+
 test('invalid JSON as input is detected, and no input is an empty object', () => {
   const call = (id: string, input: string): LanguageModelV4StreamPart => ({
     type: 'tool-call',

@@ -1,5 +1,6 @@
 import type { LanguageModelV4StreamPart, LanguageModelV4Usage } from '@ai-sdk/provider'
 import { parseJson } from '../../../base/json.ts'
+import { isAmount } from '../../../base/numbers.ts'
 import type { Tokens } from '../../engine.ts'
 import type { Json, Meta, Part } from '../conversation/entry.ts'
 
@@ -128,11 +129,18 @@ function parseInput(text: string): Json | undefined {
 }
 
 function tokensOf({ inputTokens, outputTokens }: LanguageModelV4Usage): Tokens {
-  const { total = 0, cacheRead = 0, cacheWrite = 0 } = inputTokens
+  const [cacheRead, cacheWrite] = [asCount(inputTokens.cacheRead), asCount(inputTokens.cacheWrite)]
+  const rest = Math.max(0, asCount(inputTokens.total) - cacheRead - cacheWrite)
+  const { noCache } = inputTokens
   return {
-    input: inputTokens.noCache ?? Math.max(0, total - cacheRead - cacheWrite),
-    output: outputTokens.total ?? 0,
+    input: noCache === undefined ? rest : asCount(noCache),
+    output: asCount(outputTokens.total),
     cacheRead,
     cacheWrite,
   }
+}
+
+/** The libraries pass on what the service sent, even if it is not a valid count. */
+function asCount(value: number | undefined): number {
+  return isAmount(value) ? value : 0
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider'
 import type { Fact, Failure } from '../../engine.ts'
 import { AnswerBuilder, type Answer } from './answer.ts'
-import { BROKE_OFF, BrokenAnswer, readRefusal } from './failure.ts'
+import { BROKE_OFF, BrokenAnswer, classifyFailure } from './failure.ts'
 
 /** Longer limits are left to the run, which reports them and can be resumed. */
 const LONGEST_WAIT_MS = 60_000
@@ -31,8 +31,8 @@ export async function* askModel(
       return yield* askOnce(model, { ...options, abortSignal: signal })
     } catch (error) {
       if (signal.aborted) throw error
-      const { failure, again } = readRefusal(error, Date.now())
-      const waitMs = again === undefined ? Infinity : (again.afterMs ?? pauseAfter(attempt))
+      const { failure, retry } = classifyFailure(error, Date.now())
+      const waitMs = retry === undefined ? Infinity : (retry.afterMs ?? pauseAfter(attempt))
       if (attempt >= MOST_TRIES || waitMs > LONGEST_WAIT_MS) throw new ModelError(failure)
       // Wall-clock time: a limit is also reset while this process is suspended.
       const until = Date.now() + waitMs

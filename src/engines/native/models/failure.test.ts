@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { BrokenAnswer, readRefusal } from './failure.ts'
+import { BrokenAnswer, classifyFailure } from './failure.ts'
 
 const NOW = Date.parse('2026-11-17T12:00:00Z')
 const api = (statusCode: number, message = 'no', more: object = {}) =>
@@ -80,8 +80,8 @@ test.each<[string, unknown, string, boolean]>([
   ],
   ['anything else', { what: 'ever' }, 'error', false],
 ])('%s', (_, error, kind, isAgain) => {
-  const { failure, again } = readRefusal(error, NOW)
-  expect([failure.kind, again !== undefined]).toEqual([kind as never, isAgain])
+  const { failure, retry } = classifyFailure(error, NOW)
+  expect([failure.kind, retry !== undefined]).toEqual([kind as never, isAgain])
 })
 
 test.each<[string, unknown, string]>([
@@ -89,14 +89,15 @@ test.each<[string, unknown, string]>([
   ['a server that refuses the key', api(401), '401 no'],
 ])('the message about %s has the address without secrets', (_, error, words) => {
   const url = 'https://me:pass@models.example/v1/messages?key=k'
-  const { failure } = readRefusal(Object.assign(error as Error, { url }), NOW)
+  const { failure } = classifyFailure(Object.assign(error as Error, { url }), NOW)
   expect(failure.message).toBe(`${words} (https://models.example/v1/messages)`)
 })
 
 test('a full context is reported with a hint', () => {
-  expect(readRefusal(api(413, 'too large'), NOW).failure.message).toBe(
-    'the context of the model is full: 413 too large. Split the work into smaller prompts',
-  )
+  expect(classifyFailure(api(413, 'too large'), NOW).failure).toMatchObject({
+    message: 'the model context is full: 413 too large. Split the work into smaller prompts',
+    cause: 'context_full',
+  })
 })
 
 test.each<[string, object, number | undefined]>([
@@ -107,8 +108,8 @@ test.each<[string, object, number | undefined]>([
   ['nothing', {}, undefined],
   ['nonsense', { responseHeaders: { 'retry-after': 'later' } }, undefined],
 ])('the delay before a retry: %s', (_, more, afterMs) => {
-  const { failure, again } = readRefusal(api(429, 'slow down', more), NOW)
-  expect(again?.afterMs).toBe(afterMs)
+  const { failure, retry } = classifyFailure(api(429, 'slow down', more), NOW)
+  expect(retry?.afterMs).toBe(afterMs)
   const resetsAt = afterMs === undefined ? undefined : Math.ceil((NOW + afterMs) / 1000)
   expect(failure.resetsAt).toBe(resetsAt)
 })

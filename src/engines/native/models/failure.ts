@@ -1,12 +1,12 @@
 import { errorCode, errorText } from '../../../base/errors.ts'
-import { shorten } from '../../../base/shorten.ts'
+import { oneLine, shorten } from '../../../base/shorten.ts'
 import type { Failure } from '../../engine.ts'
 
 /** Why a request failed, and whether and when it may be retried. */
-export interface Refused {
+export interface FailedRequest {
   readonly failure: Failure
   /** Set if a retry may help; `afterMs` is the delay that the server asks for. */
-  readonly again?: { readonly afterMs?: number }
+  readonly retry?: { readonly afterMs?: number }
 }
 
 /** The fields of the library's errors. */
@@ -26,51 +26,55 @@ const LONGEST_MESSAGE = 500
 export const BROKE_OFF = 'the answer broke off'
 
 /** The context is full: a retry cannot help. */
-const FULL =
+const CONTEXT_FULL =
   /prompt is too long|exceed context limit|context[ _]length|maximum context|context window|input token count.*exceeds|too many (?:input )?tokens|request_too_large/i
 /** Authentication and billing failures are not retried. */
 const AUTH = /credit balance|insufficient_quota|billing|api key not valid|invalid api key/i
-/** Messages of temporary limits mention billing, too; these never end by themselves. */
+/** Messages of temporary limits also mention billing; these never end on their own. */
 const UNPAID = /insufficient_quota|credit balance/i
 /** For errors in the middle of a stream, which have no status. */
 const LIMITED = /rate_limit|resource_exhausted|too many requests/i
-const PASSING =
+const TEMPORARY =
   /overloaded|internal server error|unavailable|timeout|timed out|connect|socket|network|broke off|fetch/i
 
-export function readRefusal(error: unknown, now: number): Refused {
+export function classifyFailure(error: unknown, now: number): FailedRequest {
   const api = asApiError(error)
   const status = api?.statusCode ?? 0
   const message = describeError(api, error)
   const said = `${message} ${api?.responseBody ?? ''}`
-  if (status === 413 || ([0, 400].includes(status) && FULL.test(said))) {
-    const text = `the context of the model is full: ${message}. Split the work into smaller prompts`
-    return { failure: { kind: 'error', message: text } }
+  if (status === 413 || ([0, 400].includes(status) && CONTEXT_FULL.test(said))) {
+    const text = `the model context is full: ${message}. Split the work into smaller prompts`
+    return { failure: { kind: 'error', message: text, cause: 'context_full' } }
   }
   // A stream that broke off has status 200, which says nothing about its end.
   const hasStatus = status >= 300
   const isLimit = status === 429 || (!hasStatus && LIMITED.test(said))
-  const isPassing = status === 408 || status === 409 || status >= 500
-  const isUnpaid = isLimit ? UNPAID.test(said) : !isPassing && AUTH.test(said)
+  const isTemporary = status === 408 || status === 409 || status >= 500
+  const isUnpaid = isLimit ? UNPAID.test(said) : !isTemporary && AUTH.test(said)
+  if (status === UNKNOWN_MODEL)
+    return { failure: { kind: 'auth_failed', message, cause: 'unknown_model' } }
   if (REFUSALS.includes(status) || isUnpaid) return { failure: { kind: 'auth_failed', message } }
   const afterMs = retryAfter(api, now)
-  const again = afterMs === undefined ? {} : { afterMs }
+  const retry = afterMs === undefined ? {} : { afterMs }
   if (isLimit) {
     const resetsAt = afterMs === undefined ? {} : { resetsAt: Math.ceil((now + afterMs) / 1000) }
-    return { failure: { kind: 'rate_limited', message, ...resetsAt }, again }
+    return { failure: { kind: 'rate_limited', message, ...resetsAt }, retry }
   }
-  if (hasStatus ? isPassing : isConnection(error, said))
-    return { failure: { kind: 'overloaded', message }, again }
+  if (hasStatus ? isTemporary : isConnection(error, said))
+    return { failure: { kind: 'overloaded', message }, retry }
   return { failure: { kind: 'error', message } }
 }
 
-/** Includes unknown models (404), for which a retry does not help. */
-const REFUSALS = [401, 402, 403, 404]
+const UNKNOWN_MODEL = 404
+/** A retry does not help. */
+const REFUSALS = [401, 402, 403, UNKNOWN_MODEL]
 
 /** Whether the server could not be reached, or its response broke off. */
 function isConnection(error: unknown, said: string): boolean {
   const hasBegun = asApiError(error)?.statusCode === 200
   const isNetwork = hasBegun || error instanceof TypeError || errorCode(error) !== undefined
-  return isNetwork || isBroken(error) || PASSING.test(said)
+  const isBroken = isUnreadable(error) || error instanceof BrokenAnswer
+  return isNetwork || isBroken || TEMPORARY.test(said)
 }
 
 /** Names of the library's errors for unreadable responses. */
@@ -84,10 +88,6 @@ function isUnreadable(error: unknown): boolean {
   return BROKEN.includes(error.name) || BROKEN_AT_ONCE.test(error.message)
 }
 
-function isBroken(error: unknown): boolean {
-  return isUnreadable(error) || error instanceof BrokenAnswer
-}
-
 function asApiError(error: unknown): ApiError | undefined {
   if (typeof error !== 'object' || error === null) return undefined
   const isApi = 'statusCode' in error || 'responseBody' in error
@@ -98,7 +98,7 @@ function describeError(api: ApiError | undefined, error: unknown): string {
   const hasBegun = api?.statusCode === 200
   const text = hasBegun || isUnreadable(error) ? BROKE_OFF : (messageIn(error) ?? errorText(error))
   const status = hasBegun || api?.statusCode === undefined ? '' : `${api.statusCode} `
-  const line = `${status}${text}`.trim().replaceAll(/\s+/g, ' ')
+  const line = oneLine(`${status}${text}`)
   return shorten(line === '' ? 'no answer' : line, LONGEST_MESSAGE) + addressIn(api)
 }
 

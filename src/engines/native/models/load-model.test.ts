@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import type { NativeAgent } from '../../engine.ts'
 import { parseModel } from '../model-names.ts'
-import { loadModel, makePatientFetch } from './load-model.ts'
+import { loadModel, makeModelFetch } from './load-model.ts'
 
 const agent = (model: string, more: Partial<NativeAgent> = {}): NativeAgent => ({
   engine: 'native',
@@ -87,6 +87,6 @@ test('a slow request has no timeout', async () => {
     return Promise.resolve(new Response())
   }
   const { signal } = new AbortController()
-  await makePatientFetch(inner)('http://h', { method: 'POST', signal })
-  expect(given).toEqual([{ method: 'POST', signal, timeout: false }])
+  await makeModelFetch(inner)('http://h', { method: 'POST', signal })
+  expect(given).toEqual([{ method: 'POST', signal, timeout: false, redirect: 'manual' }])
 })

@@ -1,19 +1,21 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider'
 import { UserError } from '../../../base/errors.ts'
 import { SCRIPTED_MODEL } from '../../../base/scripted-model.ts'
+import type { Environment } from '../../../base/environment.ts'
 import type { NativeAgent } from '../../engine.ts'
 import { keyVariables, modelId, VARIABLES } from '../model-names.ts'
 import { BrokenAnswer } from './failure.ts'
-
-type Environment = Readonly<Record<string, string | undefined>>
 
 /** Loads only the library of the agent's provider. */
 export async function loadModel(agent: NativeAgent, env: Environment): Promise<LanguageModelV4> {
   const id = modelId(agent.model)
   const apiKey = keyOf(agent, env)
   const baseURL = addressOf(agent, env)
-  const patient = makePatientFetch() as typeof fetch
-  const settings = { apiKey, fetch: patient, ...(baseURL === undefined ? {} : { baseURL }) }
+  const settings = {
+    apiKey,
+    fetch: makeModelFetch() as typeof fetch,
+    ...(baseURL === undefined ? {} : { baseURL }),
+  }
   switch (agent.provider) {
     case 'anthropic': {
       const { createAnthropic } = await import('@ai-sdk/anthropic')
@@ -79,11 +81,20 @@ type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Resp
 
 /**
  * Turns off the timeout of the runtime, six minutes without a byte: a model may think for longer, and a
- * retry is paid for again. Idle limits are up to the run.
+ * retry is paid for again. Idle limits are up to the run. Redirects are not followed: they would send the
+ * key and the conversation to another host.
  */
-export function makePatientFetch(inner: Fetch = fetch): Fetch {
+export function makeModelFetch(inner: Fetch = fetch): Fetch {
   return async (input, init) => {
-    const response = await inner(input, { ...init, timeout: false } as RequestInit)
+    const options = { ...init, timeout: false, redirect: 'manual' }
+    const response = await inner(input, options as RequestInit)
+    const target = response.headers.get('location')
+    if (response.status >= 300 && response.status < 400 && target !== null) {
+      await response.body?.cancel()
+      const from = new URL(response.url)
+      const to = URL.parse(target, from.href)?.origin ?? target
+      throw new BrokenAnswer(`${from.origin} redirects to ${to}; redirects are not followed`)
+    }
     // Login pages of networks answer in place of any server.
     const isPage = /^text\/html\b/i.test(response.headers.get('content-type') ?? '')
     if (!response.ok || !isPage) return response

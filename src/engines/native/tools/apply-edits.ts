@@ -1,5 +1,5 @@
 import { bytesOf, endsWithCrlf, textOf, withCrlf } from './line-ends.ts'
-import { whyNoMatch } from './no-match.ts'
+import { explainMismatch } from './no-match.ts'
 
 export interface Edit {
   readonly old: string
@@ -36,8 +36,9 @@ function applyEdit(content: string, edit: Edit, isCrlf: boolean): Applied<readon
     return { problem: 'old is empty; use write for new files, edit changes existing text' }
   if (edit.old === edit.new) return { problem: 'old and new are the same' }
   const { old, by, starts } = find(content, edit, isCrlf)
-  if (starts.length === 0) return { problem: whyNoMatch(textOf(content), edit.old) }
-  if (starts.length > 1 && edit.replaceAll !== true) return { problem: ambiguous(content, starts) }
+  if (starts.length === 0) return { problem: explainMismatch(textOf(content), edit.old) }
+  if (starts.length > 1 && edit.replaceAll !== true)
+    return { problem: describeAmbiguity(content, starts) }
   return { content: replaceAt(content, starts, old, by), lines: lineNumbers(content, starts) }
 }
 
@@ -55,7 +56,7 @@ function find(content: string, edit: Edit, isCrlf: boolean) {
 /** A limit, because counting takes long in repetitive text. */
 const MOST_COUNTED = 100
 
-/** The places to replace. Unless all are replaced, overlapping ones count, too: any could be meant. */
+/** The places to replace. Unless all are replaced, overlapping ones also count: any could be meant. */
 function startsOf(content: string, old: string, isAll: boolean): number[] {
   const starts: number[] = []
   const most = isAll ? Infinity : MOST_COUNTED + 1
@@ -100,7 +101,7 @@ export function describeLines(numbers: readonly number[]): string {
   return `${word} ${lines.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
 
-function ambiguous(content: string, starts: readonly number[]): string {
+function describeAmbiguity(content: string, starts: readonly number[]): string {
   const where = describeLines(lineNumbers(content, starts))
   const count = starts.length > MOST_COUNTED ? `more than ${MOST_COUNTED}` : starts.length
   return `old occurs ${count} times, at ${where}; add surrounding text, or set replaceAll`

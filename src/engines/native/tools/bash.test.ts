@@ -33,7 +33,7 @@ test('a command that takes too long is killed with its children, and its output 
   const call = callerIn(makeWorkspace())
   const answer = await call('bash', { command: 'echo begun; sleep 100 & sleep 100', timeout: 1 })
   expect(answer).toEqual({
-    text: 'begun\n[stopped after 1 seconds; timeout may be up to 600]',
+    text: 'begun\n[stopped after 1 seconds; timeout can be at most 600]',
     isError: true,
   })
 })

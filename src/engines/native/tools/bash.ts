@@ -3,7 +3,7 @@ import { unreachable } from '../../../base/errors.ts'
 import { shellQuote } from '../../../base/shell-quote.ts'
 import { HeadAndTail } from './head-and-tail.ts'
 import { makeTool, numberField, textField } from './make-tool.ts'
-import { failed } from './problems.ts'
+import { fail } from './problems.ts'
 import type { Executed, ToolAnswer, Workspace } from './tool.ts'
 
 const DEFAULT_SECONDS = 120
@@ -29,8 +29,8 @@ export const bashTool = makeTool({
   brief: ({ command }) => command,
   call: ({ command, timeout: seconds = DEFAULT_SECONDS }, workspace, signal) => {
     const output = new HeadAndTail(HEAD_BYTES, TAIL_BYTES)
-    const hint = `timeout may be up to ${MOST_SECONDS}`
-    return runCommand({ line: inBash(command), seconds, hint, output }, workspace, signal)
+    const hint = `timeout can be at most ${MOST_SECONDS}`
+    return runShell({ line: inBash(command), seconds, hint, output }, workspace, signal)
   },
 })
 
@@ -48,11 +48,12 @@ interface Command {
 }
 
 /** Runs a command without stdin, and answers with its output and how it ended. */
-export async function runCommand(
+export async function runShell(
   { line, seconds, hint, output }: Command,
   workspace: Workspace,
   signal: AbortSignal,
 ): Promise<ToolAnswer> {
+  if (signal.aborted) return fail('[stopped]')
   const executed = await workspace.exec(`${line} </dev/null`, {
     timeoutMs: seconds * 1000,
     signal,
@@ -60,7 +61,7 @@ export async function runCommand(
   })
   const end = describeEnd(executed, `after ${seconds} seconds; ${hint}`)
   const lines = [output.text, `[${end}]`].filter((each) => each !== '').join('\n')
-  return executed.kind === 'exited' && executed.code === 0 ? { text: lines } : failed(lines)
+  return executed.kind === 'exited' && executed.code === 0 ? { text: lines } : fail(lines)
 }
 
 function describeEnd(executed: Executed, late: string): string {

@@ -1,12 +1,20 @@
-import { accessSync, closeSync, constants, fstatSync, readFileSync, type Stats } from 'node:fs'
-import { basename, dirname, join, relative } from 'node:path'
+import {
+  accessSync,
+  closeSync,
+  constants,
+  fstatSync,
+  readFileSync,
+  realpathSync,
+  type Stats,
+} from 'node:fs'
+import { basename, dirname, join, relative, sep } from 'node:path'
 import { writeFileAtomic } from '../../../base/atomic-write.ts'
 import { errorCode } from '../../../base/errors.ts'
 import { explainOpening, formatBytes } from '../../../base/files.ts'
 import { openFolder, openInside, pathInside, throughOpened } from '../../../base/places.ts'
 import { shorten } from '../../../base/shorten.ts'
 import { shownPath } from '../../../base/terminal/printable.ts'
-import { explainSystem, notOpened, refused } from './problems.ts'
+import { explainSystem, explainNotOpened, refuse } from './problems.ts'
 import { WHOLE_BYTES } from './read.ts'
 import type { ToolAnswer, Workspace } from './tool.ts'
 
@@ -28,12 +36,12 @@ export function readExisting(
   if (opened.kind !== 'opened') {
     const missing =
       opened.kind === 'failed' && explainOpening(opened.error, opened.path).kind === 'missing'
-    return { missing, answer: notOpened(action, path, opened, workspace) }
+    return { missing, answer: explainNotOpened(action, path, opened, workspace) }
   }
   try {
     const stat = fstatSync(opened.fd)
     const problem = problemOf(opened.path, stat)
-    if (problem !== undefined) return { missing: false, answer: refused(action, path, problem) }
+    if (problem !== undefined) return { missing: false, answer: refuse(action, path, problem) }
     return { path: opened.path, bytes: readFileSync(opened.fd), mode: stat.mode }
   } finally {
     closeSync(opened.fd)
@@ -63,10 +71,13 @@ export function saveFile(
   workspace: Workspace,
 ): string | undefined {
   try {
+    if (isOfGit(path)) return OF_GIT
     const folder = openFolder(dirname(path), workspace)
     if (folder === undefined) return 'its folder has moved'
     try {
-      const place = join(throughOpened(folder, dirname(path)), basename(path))
+      const opened = throughOpened(folder, dirname(path))
+      if (isOfGit(realpathSync(opened))) return OF_GIT
+      const place = join(opened, basename(path))
       writeFileAtomic(place, bytes, { durable: true, mode })
       return undefined
     } finally {
@@ -76,6 +87,13 @@ export function saveFile(
     if (errorCode(error) === undefined) throw error
     return explainSystem(error)
   }
+}
+
+const OF_GIT = 'git keeps its own files there; use git commands instead'
+
+/** Git runs commands that its own files name, such as those in .git/config. */
+function isOfGit(path: string): boolean {
+  return path.toLowerCase().split(sep).includes('.git')
 }
 
 /** The most lines that are shown and, because the time grows with its square, compared. */
@@ -98,12 +116,12 @@ export async function makeDiff(
   const name = shownPath(short.startsWith('..') ? path : short)
   // Written here, because the library escapes non-ASCII characters.
   const headers = `--- ${before === undefined ? '/dev/null' : `a/${name}`}\n+++ b/${name}\n`
-  if (diff !== undefined) return headers + shortened(diff)
+  if (diff !== undefined) return headers + shortenDiff(diff)
   const [was, is] = [from, to].map((text) => text.split('\n').length)
   return `${headers}[too many changes to show: ${was} lines before, ${is} now]\n`
 }
 
-function shortened(diff: string): string {
+function shortenDiff(diff: string): string {
   const lines = diff.split('\n')
   const more = lines.length - MOST_LINES
   const shown = lines.slice(0, MOST_LINES).map((line) => shorten(line, LINE_LENGTH))

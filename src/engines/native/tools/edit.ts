@@ -4,7 +4,7 @@ import { shownPath } from '../../../base/terminal/printable.ts'
 import { applyEdits, describeLines } from './apply-edits.ts'
 import { makeDiff, readExisting, saveFile, type Existing } from './change-file.ts'
 import { flagField, makeTool, pathField, textField } from './make-tool.ts'
-import { failed, refused } from './problems.ts'
+import { fail, refuse } from './problems.ts'
 import { seenFile, type SeenFiles } from './seen.ts'
 import type { AgentTool, ToolAnswer, Workspace } from './tool.ts'
 
@@ -48,14 +48,14 @@ async function change(
   seen: SeenFiles,
   workspace: Workspace,
 ): Promise<ToolAnswer> {
-  if (existing.bytes.includes(0)) return refused('edit', input.path, 'it is a binary file')
+  if (existing.bytes.includes(0)) return refuse('edit', input.path, 'it is a binary file')
   const applied = applyEdits(existing.bytes.toString('latin1'), input.edits)
   if ('problem' in applied) {
-    return failed(`Nothing was changed in ${shownPath(input.path)}: ${applied.problem}.`)
+    return fail(`Nothing was changed in ${shownPath(input.path)}: ${applied.problem}.`)
   }
   const bytes = Buffer.from(applied.content, 'latin1')
   const problem = saveFile(existing.path, bytes, existing.mode, workspace)
-  if (problem !== undefined) return refused('edit', input.path, problem)
+  if (problem !== undefined) return refuse('edit', input.path, problem)
   const knew = seen.knows(seenFile(existing.path, existing.bytes))
   const now = seenFile(existing.path, bytes)
   // Of a file seen in part, line numbers may have moved.

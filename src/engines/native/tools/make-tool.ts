@@ -3,7 +3,7 @@ import { errorCode } from '../../../base/errors.ts'
 import { didYouMean } from '../../../base/nearest.ts'
 import { printable } from '../../../base/terminal/printable.ts'
 import { shorten, withoutCutKey } from '../../../base/shorten.ts'
-import { explainSystem, failed } from './problems.ts'
+import { explainSystem, fail } from './problems.ts'
 import type { AgentTool, ToolAnswer, Workspace } from './tool.ts'
 
 // Fields of inputs; each `error` completes a message after "expected".
@@ -48,18 +48,18 @@ export function makeTool<S extends z.ZodMiniObject>(parts: ToolParts<S>): AgentT
     description,
     inputSchema: schemaOf(schema),
     brief: (input) => {
-      const { data } = read(schema, input)
+      const { data } = parseInput(schema, input)
       return data === undefined ? name : shorten(printable(parts.brief(data)), LONGEST_BRIEF)
     },
     call: async (input, workspace, signal) => {
-      const { data, error } = read(schema, input)
+      const { data, error } = parseInput(schema, input)
       if (error !== undefined)
-        return failed(`Wrong input for ${name}: ${explain(error, input, schema)}`)
+        return fail(`Wrong input for ${name}: ${explain(error, input, schema)}`)
       try {
         return await parts.call(data, workspace, signal)
       } catch (thrown) {
         if (errorCode(thrown) === undefined) throw thrown
-        return failed(`${name} failed: ${explainSystem(thrown)}.`)
+        return fail(`${name} failed: ${explainSystem(thrown)}.`)
       }
     },
   }
@@ -75,7 +75,7 @@ function schemaOf(schema: z.ZodMiniObject): AgentTool['inputSchema'] {
   return rest
 }
 
-function read<S extends z.ZodMiniObject>(schema: S, input: unknown) {
+function parseInput<S extends z.ZodMiniObject>(schema: S, input: unknown) {
   return schema.safeParse(withoutNulls(input), { jitless: true })
 }
 

@@ -4,7 +4,7 @@ const SHOWN_LINES = 3
 const SHOWN_LENGTH = 200
 
 /** The most likely reason why a file does not contain a text. */
-export function whyNoMatch(content: string, old: string): string {
+export function explainMismatch(content: string, old: string): string {
   const lines = content.split(/\r?\n/)
   const wanted = old.split(/\r?\n/)
   const reason =
@@ -32,7 +32,7 @@ function doubleEscapes(content: string, old: string): string | undefined {
 }
 
 /** Normalises white space, quotes and dashes. */
-function plain(line: string): string {
+function normalise(line: string): string {
   return line
     .replaceAll(/[\s\u200B\uFEFF]+/g, ' ')
     .replaceAll(/[‘’‚]/g, "'")
@@ -45,12 +45,12 @@ function whitespaceDiffers(
   lines: readonly string[],
   wanted: readonly string[],
 ): string | undefined {
-  const targets = withoutBlankEnds(wanted.map(plain))
+  const targets = withoutBlankEnds(wanted.map(normalise))
   if (targets.length === 0) return undefined
-  const at = indexOfRun(lines.map(plain), targets)
+  const at = indexOfRun(lines.map(normalise), targets)
   if (at === -1) return undefined
   const found = lines.slice(at, at + targets.length)
-  return `: ${linesFrom(at, targets.length)} only in white space or the kind of quotes and dashes. The file has ${quoted(found)}`
+  return `: ${describeRange(at, targets.length)} only in white space or the kind of quotes and dashes. The file has ${quoteLines(found)}`
 }
 
 function withoutBlankEnds(lines: readonly string[]): readonly string[] {
@@ -62,12 +62,12 @@ function indexOfRun(lines: readonly string[], run: readonly string[]): number {
   return lines.findIndex((_, at) => run.every((line, next) => lines[at + next] === line))
 }
 
-function linesFrom(at: number, count: number): string {
+function describeRange(at: number, count: number): string {
   return count === 1 ? `line ${at + 1} differs` : `lines ${at + 1}-${at + count} differ`
 }
 
 /** As JSON, so that tabs and spaces can be distinguished. */
-function quoted(lines: readonly string[]): string {
+function quoteLines(lines: readonly string[]): string {
   const shown = lines
     .slice(0, SHOWN_LINES)
     .map((line) => JSON.stringify(shorten(line, SHOWN_LENGTH)))
@@ -89,6 +89,6 @@ function differsLater(lines: readonly string[], wanted: readonly string[]): stri
   const found =
     lines[number] === undefined
       ? 'the file ends'
-      : `line ${number + 1} is ${quoted([lines[number]])}`
-  return `: it starts at line ${best.at + 1}, but ${found} where old has ${quoted([wanted[best.same] ?? ''])}`
+      : `line ${number + 1} is ${quoteLines([lines[number]])}`
+  return `: it starts at line ${best.at + 1}, but ${found} where old has ${quoteLines([wanted[best.same] ?? ''])}`
 }

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { readSync } from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
 import { withoutCutKey } from '../../../base/shorten.ts'
+import { LineReader } from '../../line-reader.ts'
 
 /** A longer line is cut. */
 const LINE_BYTES = 2000
@@ -52,11 +53,10 @@ export async function readPage(
 
 class Collector {
   readonly #options: PageOptions
+  readonly #reader = new LineReader(LINE_BYTES + 1, (start, length) => this.#endLine(start, length))
   readonly #lines: string[] = []
   #number = 1
   #bytes = 0
-  #line: Uint8Array[] = []
-  #lineBytes = 0
   #hasCrlf = false
   #isUtf8 = true
   isFull = false
@@ -66,17 +66,11 @@ class Collector {
   }
 
   add(bytes: Uint8Array): void {
-    let start = 0
-    for (let end = bytes.indexOf(10); end !== -1; end = bytes.indexOf(10, start)) {
-      this.#extend(bytes.subarray(start, end))
-      this.#endLine()
-      start = end + 1
-    }
-    this.#extend(bytes.subarray(start))
+    this.#reader.push(bytes)
   }
 
   end(): Omit<Page, 'digest'> {
-    if (this.#lineBytes > 0) this.#endLine()
+    this.#reader.end()
     return { ...this.page, total: this.#number - 1 }
   }
 
@@ -84,27 +78,14 @@ class Collector {
     return { lines: this.#lines, hasCrlf: this.#hasCrlf, isUtf8: this.#isUtf8 }
   }
 
-  #extend(bytes: Uint8Array): void {
-    const room = LINE_BYTES + 1 - this.#lineBytes
-    // Copied, because the chunk is reused.
-    if (this.#isWanted && room > 0) this.#line.push(Uint8Array.from(bytes.subarray(0, room)))
-    this.#lineBytes += bytes.length
-  }
-
-  get #isWanted(): boolean {
-    return !this.isFull && this.#number >= this.#options.offset
-  }
-
-  #endLine(): void {
-    if (this.#isWanted) this.#take(Buffer.concat(this.#line))
+  #endLine(start: Buffer, length: number): void {
+    if (!this.isFull && this.#number >= this.#options.offset) this.#take(start, length)
     this.#number += 1
-    this.#line = []
-    this.#lineBytes = 0
   }
 
-  #take(start: Buffer): void {
-    const isCrlf = start.at(-1) === 13 && start.length === this.#lineBytes
-    const line = this.#decode(isCrlf ? start.subarray(0, -1) : start)
+  #take(start: Buffer, length: number): void {
+    const isCrlf = start.at(-1) === 13 && start.length === length
+    const line = this.#decode(isCrlf ? start.subarray(0, -1) : start, length)
     this.#bytes += Buffer.byteLength(line) + 1
     // At least one line is returned; otherwise reading could not continue after it.
     if (this.#bytes > PAGE_BYTES && this.#lines.length > 0) return void (this.isFull = true)
@@ -113,7 +94,7 @@ class Collector {
     this.isFull = this.#lines.length >= this.#options.limit
   }
 
-  #decode(start: Buffer): string {
+  #decode(start: Buffer, length: number): string {
     const isCut = start.length > LINE_BYTES
     const bytes = start.subarray(0, LINE_BYTES)
     // With `stream`, an incomplete character at the end is left out.
@@ -122,7 +103,7 @@ class Collector {
     this.#isUtf8 &&= encoded.equals(bytes.subarray(0, encoded.length))
     const isMarked = this.#number === 1 && text.startsWith('\uFEFF')
     const clean = text.slice(isMarked ? 1 : 0).replaceAll('\0', '\uFFFD')
-    return isCut ? `${withoutCutKey(clean)}… [cut: the line has ${this.#lineBytes} bytes]` : clean
+    return isCut ? `${withoutCutKey(clean)}… [cut: the line has ${length} bytes]` : clean
   }
 }
 

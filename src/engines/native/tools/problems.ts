@@ -21,8 +21,8 @@ const SYSTEM: Readonly<Record<string, string>> = {
   EACCES: 'no permission to write there',
   EPERM: 'the system does not permit it',
   ENAMETOOLONG: 'the name is too long',
-  ENOTDIR: 'a part of the path is a file and not a folder',
-  EEXIST: 'a part of the path is a file and not a folder',
+  ENOTDIR: 'part of the path is a file, not a folder',
+  EEXIST: 'part of the path is a file, not a folder',
   ENOENT: 'its folder is gone',
   EMFILE: 'too many files are open',
 }
@@ -32,32 +32,32 @@ export function explainSystem(error: unknown): string {
   return SYSTEM[errorCode(error) ?? ''] ?? errorText(error)
 }
 
-export function failed(text: string): ToolAnswer {
+export function fail(text: string): ToolAnswer {
   return { text, isError: true }
 }
 
-export function refused(action: string, path: string, problem: string): ToolAnswer {
-  return failed(`Cannot ${action} ${shownPath(path)}: ${problem}.`)
+export function refuse(action: string, path: string, problem: string): ToolAnswer {
+  return fail(`Cannot ${action} ${shownPath(path)}: ${problem}.`)
 }
 
-export function outside(action: string, path: string, places: Places): ToolAnswer {
+export function refuseOutside(action: string, path: string, places: Places): ToolAnswer {
   const where = realPlaces(places).map(shownPath).join(', ')
-  return refused(action, path, `it is outside of ${where}`)
+  return refuse(action, path, `it is outside ${where}`)
 }
 
 type NotOpened = Exclude<Opened, { kind: 'opened' }>
 
 /** Why a path could not be opened; suggests a similar name. */
-export function notOpened(
+export function explainNotOpened(
   action: string,
   path: string,
   why: NotOpened,
   places: Places,
 ): ToolAnswer {
-  if (why.kind === 'outside') return outside(action, path, places)
+  if (why.kind === 'outside') return refuseOutside(action, path, places)
   const file = explainOpening(why.error, why.path)
-  if (file.kind === 'unusable') return refused(action, path, `it ${shownPath(file.problem)}`)
-  return failed(`File does not exist: ${shownPath(path)}${nearName(why.path, places)}`)
+  if (file.kind === 'unusable') return refuse(action, path, `it ${shownPath(file.problem)}`)
+  return fail(`File does not exist: ${shownPath(path)}${nearName(why.path, places)}`)
 }
 
 /** Limits the search for similar names in large folders. */

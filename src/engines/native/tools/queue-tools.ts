@@ -5,7 +5,7 @@ import type { QueueProvider } from '../../../queue/tools/provider.ts'
 import { callTool, type QueueTool } from '../../../queue/tools/tool.ts'
 import { TOOLS } from '../../../queue/tools/tools.ts'
 import { withoutNulls } from './make-tool.ts'
-import { failed } from './problems.ts'
+import { fail } from './problems.ts'
 import type { AgentTool, ToolAnswer } from './tool.ts'
 
 /** The queue and inbox tools in the form that the built-in agent needs. */
@@ -22,25 +22,25 @@ function asAgentTool(tool: QueueTool, provider: QueueProvider, alive: () => void
     brief: toolBrief,
     async call(given, _workplace, signal) {
       const { data, error } = tool.input.safeParse(withoutNulls(given))
-      if (data === undefined) return failed(z.prettifyError(error))
+      if (data === undefined) return fail(z.prettifyError(error))
       try {
         const { json, finish } = await callTool(tool, data, provider, { signal, progress: alive })
-        if (finish === undefined) return said(json)
+        if (finish === undefined) return answerWith(json)
         const onAbort = () => void finish(false).catch(() => undefined)
         signal.addEventListener('abort', onAbort, { once: true })
         const onSaved = () => {
           signal.removeEventListener('abort', onAbort)
           return finish(true)
         }
-        return { ...said(json), onSaved }
+        return { ...answerWith(json), onSaved }
       } catch (problem) {
-        if (problem instanceof UserError) return failed(errorWithHint(problem))
+        if (problem instanceof UserError) return fail(errorWithHint(problem))
         throw problem
       }
     },
   }
 }
 
-function said(json: object): ToolAnswer {
+function answerWith(json: object): ToolAnswer {
   return { text: JSON.stringify(json) }
 }

@@ -109,7 +109,7 @@ const REFUSED: readonly (readonly [string, object, string])[] = [
   ['short.txt/x', {}, 'File does not exist: short.txt/x; its folder does not exist either'],
   ['a\nb\u001b[31m', {}, 'File does not exist: a b [31m'],
   ['fifo', {}, 'Cannot read fifo: it is not a regular file.'],
-  ['circle', {}, 'Cannot read circle: it is part of a loop of symbolic links.'],
+  ['circle', {}, 'Cannot read circle: it is in a symbolic link loop.'],
 ]
 
 test.each(REFUSED)('%s %j cannot be read', async (path, range, text) => {
@@ -122,7 +122,7 @@ test.each(['../x', '/etc/passwd', 'out/secret', 'out/none', 'zero', 'a/../../x',
   async (path) => {
     const workspace = makeFixtures()
     const answer = await callerIn(workspace)('read', { path })
-    const text = `Cannot read ${path}: it is outside of ${workspace.cwd}.`
+    const text = `Cannot read ${path}: it is outside ${workspace.cwd}.`
     expect(answer).toEqual({ text, isError: true })
   },
 )
@@ -191,7 +191,7 @@ test('a folder is listed', async () => {
   for (let n = 0; n < 205; n++) writeFileSync(join(workspace.cwd, 'empty', `f${n}`), '')
   const many = await call('read', { path: 'empty' })
   expect(many.text).toStartWith('empty is a folder with 205 entries:\nf0\n')
-  expect(many.text).toEndWith('\n[5 more; glob finds them]')
+  expect(many.text).toEndWith('\n[5 more; use glob to find them]')
 })
 
 test('lines of a 1 GB file are read in little memory, without blocking', async () => {

@@ -7,7 +7,7 @@ import { printable, shownPath } from '../../../base/terminal/printable.ts'
 import { CRLF_REMARK } from './line-ends.ts'
 import { makeTool, numberField, pathField } from './make-tool.ts'
 import { readPage, type Page, type PageOptions } from './page.ts'
-import { entriesOf, failed, notOpened, refused } from './problems.ts'
+import { entriesOf, fail, explainNotOpened, refuse } from './problems.ts'
 import type { SeenFiles, SeenFile } from './seen.ts'
 import type { AgentTool, ToolAnswer, Workspace } from './tool.ts'
 
@@ -51,11 +51,11 @@ async function readFileOf(
   signal: AbortSignal,
 ): Promise<ToolAnswer> {
   const opened = openInside(input.path, workspace)
-  if (opened.kind !== 'opened') return notOpened('read', input.path, opened, workspace)
+  if (opened.kind !== 'opened') return explainNotOpened('read', input.path, opened, workspace)
   try {
     const stat = fstatSync(opened.fd)
     if (stat.isDirectory()) return listFolder(input.path, throughOpened(opened.fd, opened.path))
-    if (!stat.isFile()) return refused('read', input.path, 'it is not a regular file')
+    if (!stat.isFile()) return refuse('read', input.path, 'it is not a regular file')
     return await readLines(input, opened, stat.size, signal)
   } finally {
     closeSync(opened.fd)
@@ -76,11 +76,11 @@ async function readLines(
   }
   const page = await readPage(found.fd, options)
   if ('binary' in page) {
-    return refused('read', input.path, `it is ${page.binary} (${formatBytes(size)})`)
+    return refuse('read', input.path, `it is ${page.binary} (${formatBytes(size)})`)
   }
-  if (signal.aborted) return failed('Stopped.')
+  if (signal.aborted) return fail('Stopped.')
   if (page.total !== undefined && page.lines.length === 0 && options.offset > 1) {
-    return refused('read', input.path, `it has only ${counted(page.total, 'line')}`)
+    return refuse('read', input.path, `it has only ${counted(page.total, 'line')}`)
   }
   return { text: renderPage(page, options.offset), ...seenOf(page, options.offset, found.path) }
 }
@@ -115,5 +115,7 @@ function listFolder(name: string, folder: string): ToolAnswer {
   const more = names.length - MOST_ENTRIES
   const head = `${shownPath(name)} is a folder with ${counted(names.length, 'entry').replace('entrys', 'entries')}`
   const shown = [`${head}${names.length === 0 ? '.' : ':'}`, ...names.slice(0, MOST_ENTRIES)]
-  return { text: [...shown, ...(more > 0 ? [`[${more} more; glob finds them]`] : [])].join('\n') }
+  return {
+    text: [...shown, ...(more > 0 ? [`[${more} more; use glob to find them]`] : [])].join('\n'),
+  }
 }

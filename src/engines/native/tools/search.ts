@@ -4,10 +4,10 @@ import { errorText } from '../../../base/errors.ts'
 import { SAFE_GIT } from '../../../base/git.ts'
 import { openInside, realPlaces } from '../../../base/places.ts'
 import { shellQuote } from '../../../base/shell-quote.ts'
-import { runCommand } from './bash.ts'
+import { runShell } from './bash.ts'
 import { HeadAndTail } from './head-and-tail.ts'
 import { flagField, makeTool, numberField, pathField, textField } from './make-tool.ts'
-import { failed, notOpened, refused } from './problems.ts'
+import { fail, explainNotOpened, refuse } from './problems.ts'
 import type { SearchRequest } from './searcher.ts'
 import * as searcher from './searcher.ts' with { type: 'text' }
 import type { ToolAnswer, Workspace } from './tool.ts'
@@ -23,7 +23,7 @@ export const globTool = makeTool({
   description: `Finds files by name, newest first, at most ${MOST_FILES}; skips files that git ignores.`,
   schema: z.strictObject({
     pattern: pathField('a glob as text').check(
-      z.describe('e.g. src/**/*.ts; without / in any folder'),
+      z.describe('e.g. src/**/*.ts; without a / it matches in any folder'),
     ),
     path: z.optional(pathField().check(z.describe('folder, default the project'))),
   }),
@@ -43,7 +43,7 @@ export const grepTool = makeTool({
     ),
     path: z.optional(pathField().check(z.describe('file or folder, default the project'))),
     glob: z.optional(
-      pathField('a glob as text').check(z.describe('only such files, e.g. *.{ts,tsx}')),
+      pathField('a glob as text').check(z.describe('only matching files, e.g. *.{ts,tsx}')),
     ),
     mode: z.optional(
       z.enum(['lines', 'files', 'counts'], { error: '"lines", "files" or "counts"' }),
@@ -60,7 +60,7 @@ export const grepTool = makeTool({
     ].join(' '),
   call: async (input, workspace, signal) => {
     const regex = regexOf(input.pattern, input.ignoreCase)
-    if (typeof regex === 'string') return failed(`Wrong input for grep: pattern ${regex}.`)
+    if (typeof regex === 'string') return fail(`Wrong input for grep: pattern ${regex}.`)
     const { glob, mode = 'lines', context = 0, limit = DEFAULT_LIMIT } = input
     const { source: pattern, flags } = regex
     const asked = { glob, limit, grep: { pattern, flags, mode, context } }
@@ -97,23 +97,23 @@ async function search(
   const cwd = places[0]!
   const glob = asked.glob === undefined ? undefined : globWithin(asked.glob, [workspace.cwd, cwd])
   if (glob !== undefined && leavesProject(glob)) {
-    return refused('search', glob, 'a glob is relative to the project; pass a folder as path')
+    return refuse('search', glob, 'a glob is relative to the project; pass a folder as path')
   }
   const output = new HeadAndTail(OUTPUT_BYTES, OUTPUT_BYTES)
   const line = commandFor({ ...asked, glob, base, cwd, places, safeGit: SAFE_GIT })
   const hint = 'narrow the search or simplify the pattern'
   const command = { line, seconds: TIMEOUT_SECONDS, hint, output }
-  const answer = await runCommand(command, workspace, signal)
+  const answer = await runShell(command, workspace, signal)
   return answer.isError === true ? answer : { text: output.text }
 }
 
 function baseOf(path: string, workspace: Workspace): string | ToolAnswer {
   const opened = openInside(path, workspace)
-  if (opened.kind !== 'opened') return notOpened('search', path, opened, workspace)
+  if (opened.kind !== 'opened') return explainNotOpened('search', path, opened, workspace)
   try {
     const stat = fstatSync(opened.fd)
     if (stat.isDirectory() || stat.isFile()) return opened.path
-    return refused('search', path, 'it is neither a folder nor a regular file')
+    return refuse('search', path, 'it is neither a folder nor a regular file')
   } finally {
     closeSync(opened.fd)
   }

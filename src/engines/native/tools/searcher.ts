@@ -43,7 +43,7 @@ const LARGEST_BYTES = 32 * 1024 * 1024
 const KIND_BYTES = 8192
 const LINE_LENGTH = 300
 const OUTPUT_BYTES = 40_000
-const FOREIGN = new Set(['.git', 'node_modules'])
+const SKIPPED_FOLDERS = new Set(['.git', 'node_modules'])
 
 function isInside(path: string): boolean {
   return places.some((place) =>
@@ -118,7 +118,7 @@ function walk(folder: string): readonly string[] {
   const left = [folder]
   for (let next = left.pop(); next !== undefined; next = left.pop()) {
     for (const entry of entriesOf(next)) {
-      if (entry.isDirectory() && !FOREIGN.has(entry.name)) left.push(join(next, entry.name))
+      if (entry.isDirectory() && !SKIPPED_FOLDERS.has(entry.name)) left.push(join(next, entry.name))
       if (entry.isFile()) found.push(join(next, entry.name))
     }
   }
@@ -147,7 +147,7 @@ function wantedFiles(): readonly string[] {
 }
 
 /** A name may contain anything, but is always shown in one line. */
-function shown(path: string): string {
+function displayPath(path: string): string {
   const short = relative(cwd, path)
   return (short.startsWith('..') ? path : short).replaceAll(/\p{Cc}/gu, '?')
 }
@@ -158,11 +158,11 @@ let room = OUTPUT_BYTES
 async function print(text: string): Promise<boolean> {
   const lines = text.split('\n')
   const fitting = lines.filter((line) => (room -= Buffer.byteLength(line) + 1) > 0)
-  await say(fitting.join('\n'))
+  await printLine(fitting.join('\n'))
   return fitting.length === lines.length
 }
 
-async function say(text: string): Promise<void> {
+async function printLine(text: string): Promise<void> {
   if (text !== '') await Bun.write(Bun.stdout, `${text}\n`)
 }
 
@@ -186,7 +186,7 @@ function readLines(path: string): readonly string[] {
 }
 
 /** The text around a match. Cut words are dropped: masking does not recognise a part of a secret. */
-function around(line: string, match: string, at: number): string {
+function excerpt(line: string, match: string, at: number): string {
   if (line.length <= LINE_LENGTH) return line
   const found = match.slice(0, LINE_LENGTH)
   const start = Math.max(0, at - 100)
@@ -213,7 +213,7 @@ function render(
     next = Math.max(next, Math.min(lines.length, match + context + 1))
     for (let index = start; index < next; index++) {
       const found = regex.exec(lines[index]!)
-      const text = around(lines[index]!, found?.[0] ?? '', found?.index ?? 0)
+      const text = excerpt(lines[index]!, found?.[0] ?? '', found?.index ?? 0)
       out.push(`${index + 1}${found === null ? '-' : ':'}${text}`)
     }
   }
@@ -231,15 +231,15 @@ async function findLines({ pattern, flags, mode, context }: NonNullable<SearchRe
     if (matches.length === 0) continue
     files += 1
     count += matches.length
-    const name = mode === 'counts' ? `${shown(path)}: ${matches.length}` : shown(path)
+    const name = mode === 'counts' ? `${displayPath(path)}: ${matches.length}` : displayPath(path)
     const found = mode === 'lines' ? render(lines, matches.slice(0, left), context, regex) : []
     const isAll = left > 0 && (await print([name, ...found].join('\n')))
     left -= mode === 'lines' ? matches.length : 1
-    if (!isAll || left < 0) return say(`[there is more; ${MORE}]`)
+    if (!isAll || left < 0) return printLine(`[there is more; ${MORE}]`)
   }
-  if (files === 0) await say('No matches.')
-  else if (mode === 'counts') await say(`[${count} lines, ${files} files]`)
-  if (skipped > 0) await say(`[files larger than 32 MiB, skipped: ${skipped}]`)
+  if (files === 0) await printLine('No matches.')
+  else if (mode === 'counts') await printLine(`[${count} lines, ${files} files]`)
+  if (skipped > 0) await printLine(`[files larger than 32 MiB, skipped: ${skipped}]`)
 }
 
 async function findFiles(): Promise<void> {
@@ -248,10 +248,10 @@ async function findFiles(): Promise<void> {
     return stat === undefined ? [] : [{ path, time: stat.mtimeMs }]
   })
   const sorted = timed.toSorted((a, b) => b.time - a.time || (a.path < b.path ? -1 : 1))
-  const names = sorted.map(({ path }) => shown(path)).slice(0, request.limit)
+  const names = sorted.map(({ path }) => displayPath(path)).slice(0, request.limit)
   const isAll = await print(names.length === 0 ? 'No files.' : names.join('\n'))
   if (isAll && names.length === sorted.length) return
-  await say(`[only the newest of ${sorted.length}; ${MORE}]`)
+  await printLine(`[only the newest of ${sorted.length}; ${MORE}]`)
 }
 
 await (request.grep === undefined ? findFiles() : findLines(request.grep))

@@ -7,10 +7,10 @@ export interface SeenFile {
   readonly path: string
   readonly digest: string
   /** The lines that were seen; absent: all. */
-  readonly part?: Part
+  readonly part?: LineRange
 }
 
-interface Part {
+interface LineRange {
   readonly first: number
   readonly last: number
   readonly total: number
@@ -19,7 +19,7 @@ interface Part {
 interface Known {
   readonly digest: string
   /** Undefined: all lines. */
-  readonly parts: readonly Part[] | undefined
+  readonly parts: readonly LineRange[] | undefined
 }
 
 /**
@@ -54,7 +54,7 @@ export class SeenFiles {
   }
 }
 
-function isAll(parts: readonly Part[]): boolean {
+function isAll(parts: readonly LineRange[]): boolean {
   const inOrder = parts.toSorted((one, other) => one.first - other.first)
   const end = inOrder.reduce(
     (seen, { first, last }) => (first <= seen + 1 ? Math.max(seen, last) : seen),

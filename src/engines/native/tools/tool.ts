@@ -14,7 +14,7 @@ export interface AgentTool {
 
 export interface ToolAnswer {
   readonly text: string
-  readonly isError?: boolean
+  readonly isError?: true
   /** The change as a unified diff, for people and records; the model does not get it. */
   readonly diff?: string
   /** The state of a file that the conversation has now seen; stored with it, see `SeenFiles`. */

@@ -132,7 +132,7 @@ test.each(['../x', '/no/such/x', 'out/x', 'out/deep/x', 'dangling', 'a/../../x']
     symlinkSync(elsewhere, join(workspace.cwd, 'out'))
     symlinkSync(join(elsewhere, 'x'), join(workspace.cwd, 'dangling'))
     const answer = await callerIn(workspace)('write', { path, content: 'x' })
-    const text = `Cannot write ${path}: it is outside of ${workspace.cwd}.`
+    const text = `Cannot write ${path}: it is outside ${workspace.cwd}.`
     expect(answer).toEqual({ text, isError: true })
     expect(readdirSync(elsewhere)).toEqual([])
   },
@@ -143,8 +143,8 @@ const REFUSED: readonly (readonly [string, string])[] = [
   ['fifo', 'it is not a regular file'],
   ['huge', 'it is 9 MiB, the limit is 8 MiB; use bash'],
   ['bin', 'it exists and is a binary file; remove it first'],
-  ['bin/x', 'a part of the path is a file and not a folder'],
-  ['bin/x/y', 'a part of the path is a file and not a folder'],
+  ['bin/x', 'part of the path is a file, not a folder'],
+  ['bin/x/y', 'part of the path is a file, not a folder'],
 ]
 
 test.each(REFUSED)('%s cannot be written', async (path, problem) => {
@@ -165,6 +165,22 @@ test('long and strange names are handled', async () => {
   expect(strange.diff).toStartWith('--- /dev/null\n+++ b/a b\n')
   expect(existsSync(join(workspace.cwd, 'a\nb'))).toBe(true)
 })
+
+test.each(['.git/config', '.git/hooks/pre-commit', 'sub/.git', 'link/config'])(
+  '%s belongs to git and is not written',
+  async (path) => {
+    const workspace = makeWorkspace({ '.git/config': '[core]\n', 'sub/x': '' })
+    symlinkSync('.git', join(workspace.cwd, 'link'))
+    const call = callerIn(workspace)
+    await call('read', { path })
+    const { text, isError } = await call('write', { path, content: '[core]\nfsmonitor = x\n' })
+    expect({ text, isError }).toEqual({
+      text: `Cannot write ${path}: git keeps its own files there; use git commands instead.`,
+      isError: true,
+    })
+    expect(readFileSync(join(workspace.cwd, '.git/config'), 'utf8')).toBe('[core]\n')
+  },
+)
 
 test('a folder that was replaced by a link to outside is not written to', () => {
   const elsewhere = makeProject()

@@ -5,7 +5,7 @@ import { shownPath } from '../../../base/terminal/printable.ts'
 import { makeDiff, readExisting, saveFile, type Existing } from './change-file.ts'
 import { BOM, bytesOf, endsWithCrlf, withCrlf } from './line-ends.ts'
 import { makeTool, pathField, textField } from './make-tool.ts'
-import { outside, refused } from './problems.ts'
+import { refuseOutside, refuse } from './problems.ts'
 import { seenFile, type SeenFiles } from './seen.ts'
 import type { AgentTool, ToolAnswer, Workspace } from './tool.ts'
 
@@ -33,7 +33,7 @@ export function makeWriteTool(seen: SeenFiles): AgentTool {
 
 async function create(input: Input, seen: SeenFiles, workspace: Workspace): Promise<ToolAnswer> {
   const path = pathInside(input.path, workspace)
-  if (path === undefined) return outside('write', input.path, workspace)
+  if (path === undefined) return refuseOutside('write', input.path, workspace)
   return store(input.path, { path }, Buffer.from(input.content), seen, workspace)
 }
 
@@ -57,7 +57,7 @@ async function replace(
   const problem = existing.bytes.includes(0)
     ? 'it exists and is a binary file; remove it first'
     : PROBLEMS[seen.knows(seenFile(existing.path, existing.bytes))]
-  if (problem !== undefined) return refused('write', input.path, problem)
+  if (problem !== undefined) return refuse('write', input.path, problem)
   return store(input.path, existing, bytes, seen, workspace)
 }
 
@@ -78,7 +78,7 @@ async function store(
   workspace: Workspace,
 ): Promise<ToolAnswer> {
   const problem = saveFile(target.path, bytes, target.mode, workspace)
-  if (problem !== undefined) return refused('write', name, problem)
+  if (problem !== undefined) return refuse('write', name, problem)
   const file = seenFile(target.path, bytes)
   seen.note(file)
   const did = target.bytes === undefined ? 'Created' : 'Replaced'

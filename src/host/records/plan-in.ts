@@ -1,0 +1,16 @@
+import type { Plan } from '../../chain/plan/plan.ts'
+import { readPlan } from '../../records/journal/read-run.ts'
+
+/** The plan of a record without any check; empty if it is missing. */
+export function planIn(record: string): Partial<Plan> {
+  try {
+    return readPlan(record)?.plan ?? {}
+  } catch {
+    return {}
+  }
+}
+
+/** Whether a record is that of a chat. */
+export function isChat(record: string): boolean {
+  return planIn(record).isChat === true
+}

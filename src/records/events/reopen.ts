@@ -1,0 +1,81 @@
+import {
+  changeGroup,
+  currentSteps,
+  firstOpen,
+  groupAt,
+  isOwn,
+  itemsOf,
+  moveTo,
+  positionIn,
+  type RunState,
+} from './state.ts'
+import { isSettled, type StepState } from './step-state.ts'
+
+/**
+ * The state with which a run is resumed. Steps that were skipped because the run ended run now. A step
+ * that ended the run continues with its next iteration, or starts over if none is left. If a list
+ * continued after failures, this applies to its first failed item.
+ */
+export function reopen(state: RunState): RunState {
+  const { ended, waiting: _, alsoWaiting: __, ...rest } = state
+  // A run that was killed still has to handle the failure of its last step.
+  if ((ended === undefined || ended.isUnhandled === true) && !isStopped(state, '')) return rest
+  const steps = rest.steps.map((step) =>
+    step.reason === 'skipped' && !step.isPassed
+      ? { ...step, reason: undefined, detail: undefined }
+      : step,
+  )
+  return reopenList({ ...rest, steps }, '')
+}
+
+function isStopped(state: RunState, list: string): boolean {
+  return currentSteps(state, list).some(
+    ({ reason }) => reason === 'interrupted' || reason === 'skipped',
+  )
+}
+
+function reopenList(state: RunState, list: string): RunState {
+  const items = itemsOf(state, list)
+  if (groupAt(state, list)?.kind === 'parallel')
+    return items.reduce((each, { first }) => reopenItem(each, list, first), state)
+  if (groupAt(state, list)?.kind === 'fallback' && !isStopped(state, list))
+    return moveTo(reopenItem(state, list, items[0]!.first), list, items[0]!.first)
+  const isKnown = items.some(({ first }) => first === positionIn(state, list))
+  const at = isKnown ? positionIn(state, list) : firstOpen(state, list, 1)
+  return moveTo(reopenItem(state, list, at), list, at)
+}
+
+/** Reopens the unsettled instances of an item. */
+function reopenItem(state: RunState, list: string, first: number): RunState {
+  const steps = state.steps.map((step) =>
+    step.list === list && step.number === first && isOwn(step) && !isSettled(step)
+      ? reopenStep(step)
+      : step,
+  )
+  const unsettled = (state.groups ?? []).filter(
+    (group) => group.list === list && group.first === first && !isSettled(group),
+  )
+  return unsettled.reduce(
+    (each, { key, round, isOpen, reason }) => {
+      // After its last round, a group gets as many new ones.
+      const isOver = !isOpen && (round === 0 || reason === 'max_iterations')
+      const fields = { reason: undefined, detail: undefined, isOpen: !isOver }
+      return isOver
+        ? changeGroup(each, key, { ...fields, usedRounds: round })
+        : reopenList(changeGroup(each, key, fields), key)
+    },
+    { ...state, steps } as RunState,
+  )
+}
+
+function reopenStep(step: StepState): StepState {
+  const isLeft = step.isAgain || step.iterations < (step.maxIterations ?? 1)
+  return {
+    ...step,
+    reason: undefined,
+    detail: undefined,
+    ends: undefined,
+    idle: 0,
+    isOpen: isLeft && step.rounds > (step.earlierRounds ?? 0),
+  }
+}

@@ -1,0 +1,165 @@
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { lstatOf } from '../../base/files.ts'
+import { branchIn, CHECKED_OUT } from '../../base/git.ts'
+import { processesIn } from '../../base/linux/process-table.ts'
+import { isAncestor, type Git } from '../merge/integrate.ts'
+
+/** The worktree of a branch. */
+export interface BranchTree {
+  readonly path: string
+  readonly gitDir: string
+  /** The branch that belongs to it. */
+  readonly branch: string
+  readonly git: Git
+}
+
+/** Unlike the other operations, it is completed by a commit. */
+const MERGE = 'a merge'
+
+/** The last commit of its branch; undefined if somebody deleted the branch. */
+async function tipOfTree({ git, branch }: BranchTree): Promise<string | undefined> {
+  const ref = `refs/heads/${branch}`
+  return (await git('for-each-ref', '--format=%(objectname)', ref)).trim() || undefined
+}
+
+/** Git operations, by the file that exists while one is in progress. */
+const OPERATIONS: readonly (readonly [file: string, what: string])[] = [
+  ['rebase-merge', 'a rebase'],
+  ['rebase-apply', 'a rebase'],
+  ['MERGE_HEAD', MERGE],
+  ['CHERRY_PICK_HEAD', 'a cherry-pick'],
+  ['REVERT_HEAD', 'a revert'],
+  ['sequencer', 'a cherry-pick'],
+  ['BISECT_LOG', 'a bisect'],
+]
+
+/** `a rebase`, if one is in progress. */
+export function operationIn({ gitDir }: Pick<BranchTree, 'gitDir'>): string | undefined {
+  return OPERATIONS.find(([file]) => existsSync(join(gitDir, file)))?.[1]
+}
+
+/** Repairs what keeps git from working in a worktree. Returns warnings. */
+export function repair({ path, gitDir }: BranchTree): string[] {
+  if (!existsSync(path)) return [`its worktree was deleted: ${path}`]
+  const notes: string[] = []
+  if (lstatOf(join(path, '.git')) === undefined && existsSync(gitDir)) {
+    writeFileSync(join(path, '.git'), `gitdir: ${gitDir}\n`)
+    notes.push('the agent deleted .git of its worktree; it was restored')
+  }
+  // They are left from a killed git, because no other process works in this worktree.
+  const locks = ['index.lock', 'HEAD.lock'].map((name) => join(gitDir, name))
+  if (locks.some((lock) => existsSync(lock)) && processesIn(path).length === 0)
+    for (const lock of locks) rmSync(lock, { force: true })
+  return notes
+}
+
+/** Paths with changes, ignored files aside; `tracked`: without new files. */
+export async function changedPaths(
+  { git }: BranchTree,
+  which: 'all' | 'tracked' = 'all',
+): Promise<string[]> {
+  const untracked = `--untracked-files=${which === 'all' ? 'all' : 'no'}`
+  const options = ['--porcelain', '-z', '--no-renames', '--ignore-submodules=dirty', untracked]
+  const lines = (await git('status', ...options)).split('\0')
+  return lines.filter((line) => line !== '').map((line) => line.slice(3))
+}
+
+/**
+ * Checks out the branch of the worktree again, with everything that was committed: an agent may have switched to
+ * another branch, or detached HEAD. Returns warnings.
+ */
+export async function returnToBranch(
+  tree: BranchTree,
+  before: string | undefined,
+): Promise<string[]> {
+  const { git, branch } = tree
+  const notes: string[] = []
+  const head = (await git('rev-parse', '--verify', '--quiet', 'HEAD').catch(() => '')).trim()
+  const on = branchIn(await git(...CHECKED_OUT).catch(() => ''))
+  const tip = await tipOfTree(tree)
+  if (on !== branch && head !== '' && operationIn(tree) === undefined) {
+    const isAhead = tip === undefined || (await isAncestor(git, tip, head))
+    const where = on === '' ? 'a detached HEAD' : `branch ${on}`
+    if (isAhead) {
+      await git('update-ref', `refs/heads/${branch}`, head)
+      await git('symbolic-ref', 'HEAD', `refs/heads/${branch}`)
+      notes.push(`the agent worked on ${where}; its commits are on ${branch} now`)
+    } else {
+      if (on === '') await keep(tree, head)
+      const isBack = await git('checkout', '--quiet', branch).then(
+        () => true,
+        () => false,
+      )
+      notes.push(
+        isBack
+          ? `the agent switched from ${branch} to ${where}; its commits there stay on ${on || kept(branch, head)}`
+          : `the worktree ${tree.path} is on ${where}, and git cannot switch it back to ${branch}`,
+      )
+    }
+  }
+  const now = await tipOfTree(tree)
+  if (before === undefined || now === before) return notes
+  if (now !== undefined && (await isAncestor(git, before, now))) return notes
+  await keep(tree, before)
+  return [
+    ...notes,
+    `the history of ${branch} was rewritten; the earlier commits are on ${kept(branch, before)}`,
+  ]
+}
+
+/** A hidden ref, so that not even a clean-up of git by the agent removes the last commit of an iteration. */
+export function tipRef(branch: string): string {
+  return `refs/forkhestra/tips/${branch.replace(/^forkhestra\//, '')}`
+}
+
+/** The name of a branch for commits that no branch contains any more. */
+function kept(branch: string, commit: string): string {
+  return `${branch}-${commit.slice(0, 7)}`
+}
+
+async function keep({ git, branch }: BranchTree, commit: string): Promise<void> {
+  const holders = await git('for-each-ref', '--count=1', `--contains=${commit}`, 'refs/heads')
+  if (holders === '') await git('update-ref', `refs/heads/${kept(branch, commit)}`, commit)
+}
+
+/** Commits everything in a folder that is not ignored; false if an unfinished git operation prevents it. */
+export async function commitRest(tree: BranchTree, author: string, folder = '.'): Promise<boolean> {
+  const { git } = tree
+  const operation = operationIn(tree)
+  const changes = await changedPaths(tree)
+  if (changes.length === 0 && operation === undefined) return true
+  if (operation !== undefined && (operation !== MERGE || folder !== '.')) return false
+  if ((await git('diff', '--name-only', '--diff-filter=U')) !== '') return false
+  // Of a repository inside this one, only a link to its commit would be committed.
+  const repositories = changes.filter((each) => each.endsWith('/'))
+  const others = repositories.map((each) => `:(exclude,literal)${each.slice(0, -1)}`)
+  await git('add', '--all', '--', folder, ...others)
+  if (operation === undefined && (await git('diff', '--cached', '--name-only')) === '') return true
+  const email = (await git('config', 'user.email').catch(() => '')).trim() || 'forkhestra@localhost'
+  const name = author.replaceAll(/[<>\n]/g, '')
+  await git('commit', '--quiet', `--author=${name} <${email}>`, '-m', `Uncommitted work of ${name}`)
+  return true
+}
+
+/**
+ * Brings the worktree to another commit that has all of its work, unless there are uncommitted changes.
+ * Returns whether it has moved.
+ */
+export async function bringTo(
+  tree: BranchTree,
+  commit: string,
+  hasAll: (tip: string) => Promise<boolean>,
+): Promise<boolean> {
+  const { git, branch } = tree
+  const on = branchIn(await git(...CHECKED_OUT).catch(() => ''))
+  const tip = await tipOfTree(tree)
+  if (on !== branch || tip === undefined || tip === commit) return false
+  if (operationIn(tree) !== undefined) return false
+  if ((await changedPaths(tree, 'tracked')).length > 0 || !(await hasAll(tip))) return false
+  return git('reset', '--quiet', '--keep', commit).then(
+    () => true,
+    // A new file is in the way; the branch stays where it is.
+    () => false,
+  )
+}

@@ -1,0 +1,143 @@
+import { isAncestor, type Git } from './integrate.ts'
+import {
+  completeMove,
+  followFiles,
+  moveBranch,
+  tipOf,
+  type GitIn,
+  type Move,
+} from './move-branch.ts'
+
+/** What merges build on. */
+export type TargetTip = { readonly kind: 'tip'; readonly commit: string } | Diverged
+
+/** Merges are on the branch of the run, and somebody has added other commits to the target branch. */
+export interface Diverged {
+  readonly kind: 'diverged'
+  readonly target: string
+  readonly aside: string
+}
+
+export interface Advanced {
+  readonly kind: 'moved' | 'raced' | 'aside'
+  /** Why the target branch itself could not be moved. */
+  readonly why?: string
+}
+
+/**
+ * The branch that merges go to. If it cannot be moved, because somebody edits the same files or has deleted it,
+ * merges continue on a branch of the run, and the target branch follows once it can.
+ */
+export class TargetBranch {
+  readonly #top: string
+  readonly name: string
+  /** The branch of the run that is used if the target branch cannot be moved. */
+  readonly aside: string
+  readonly #gitIn: GitIn
+  readonly #git: Git
+  /** The last commit of the target branch, in case it is deleted. */
+  #known: string
+  /** The commit whose files were last seen where the target branch is checked out. */
+  #filesAt: string
+
+  constructor(top: string, name: string, aside: string, known: string, gitIn: GitIn) {
+    this.#top = top
+    this.name = name
+    this.aside = aside
+    this.#known = known
+    this.#filesAt = known
+    this.#gitIn = gitIn
+    this.#git = (...args) => gitIn(top, ...args)
+  }
+
+  async tip(): Promise<TargetTip> {
+    const target = await this.tipOf(this.name)
+    const aside = await this.tipOf(this.aside)
+    if (target !== undefined) this.#known = target
+    if (aside === undefined) return { kind: 'tip', commit: this.#known }
+    if (target === undefined) return { kind: 'tip', commit: aside }
+    if (await isAncestor(this.#git, aside, target)) {
+      await this.#drop(aside)
+      return { kind: 'tip', commit: target }
+    }
+    if (!(await isAncestor(this.#git, target, aside))) return { kind: 'diverged', target, aside }
+    const { kind } = await moveBranch(
+      this.#top,
+      { branch: this.name, from: target, to: aside },
+      this.#gitIn,
+    )
+    if (kind === 'moved') await this.#drop(aside)
+    return { kind: 'tip', commit: aside }
+  }
+
+  /** Call before the files are used: an agent may have moved the branch without them. */
+  async followFiles(): Promise<void> {
+    const tip = await this.tipOf(this.name)
+    if (tip === undefined || tip === this.#filesAt) return
+    const move = { branch: this.name, from: this.#filesAt, to: tip }
+    await followFiles(this.#top, move, this.#gitIn)
+    this.#filesAt = tip
+  }
+
+  /** Moves to a commit that contains `from`, the tip that it was made from. */
+  async advance(from: string, to: string): Promise<Advanced> {
+    const aside = await this.tipOf(this.aside)
+    if (aside !== undefined) return this.#advanceAside(aside, from, to)
+    if ((await this.tipOf(this.name)) === undefined)
+      return this.#advanceAside(undefined, from, to, `branch ${this.name} was deleted`)
+    const moved = await moveBranch(this.#top, { branch: this.name, from, to }, this.#gitIn)
+    return moved.kind === 'refused' ? this.#advanceAside(undefined, from, to, moved.why) : moved
+  }
+
+  /** Completes a move that a killed process has begun; `checkout` has the new commit checked out. */
+  async complete(move: Omit<Move, 'branch'>, checkout: string): Promise<Advanced> {
+    const tip = await this.tipOf(this.name)
+    if (tip !== move.from && tip !== move.to) return this.advance(move.from, move.to)
+    const moved = await completeMove(
+      this.#top,
+      { ...move, branch: this.name },
+      checkout,
+      this.#gitIn,
+    )
+    return moved.kind === 'refused'
+      ? this.#advanceAside(await this.tipOf(this.aside), move.from, move.to, moved.why)
+      : moved
+  }
+
+  /** Call after both sides were combined in one commit. */
+  async reunite({ target, aside }: Diverged, to: string): Promise<void> {
+    await this.#git('update-ref', `refs/heads/${this.aside}`, to, aside)
+    const moved = await moveBranch(this.#top, { branch: this.name, from: target, to }, this.#gitIn)
+    if (moved.kind === 'moved') await this.#drop(to)
+  }
+
+  async #advanceAside(
+    aside: string | undefined,
+    from: string,
+    to: string,
+    why?: string,
+  ): Promise<Advanced> {
+    if (aside === to) return { kind: 'aside' }
+    if (aside !== undefined && aside !== from) return { kind: 'raced' }
+    const before = aside ?? '0'.repeat(to.length)
+    await this.#git('update-ref', `refs/heads/${this.aside}`, to, before)
+    return { kind: 'aside', ...(why === undefined ? {} : { why }) }
+  }
+
+  async #drop(aside: string): Promise<void> {
+    await this.#git('update-ref', '-d', `refs/heads/${this.aside}`, aside)
+  }
+
+  /** Whether a commit was merged, into the target branch or aside. */
+  async contains(commit: string): Promise<boolean> {
+    const found = await this.tip()
+    const tips = found.kind === 'tip' ? [found.commit] : [found.target, found.aside]
+    for (const tip of tips) if (await isAncestor(this.#git, commit, tip)) return true
+    return false
+  }
+
+  /** The last commit of any branch; undefined if it does not exist. */
+  tipOf(branch: string): Promise<string | undefined> {
+    return tipOf(this.#top, branch, this.#gitIn)
+  }
+}

@@ -1,0 +1,57 @@
+import type { StepNode } from '../../chain/plan/plan.ts'
+import { engineOf } from '../../engines/registry.ts'
+import type { Pause } from './patience.ts'
+
+/** After the reset of a limit, agents start this far apart. */
+const APART_MS = 3000
+
+/** Longer than any jitter: a later reset is that of another limit. */
+const SAME_MS = 2 * 60_000
+
+interface SharedPause {
+  until: number
+  readonly error: string
+  /** How many wait for it. */
+  waiting: number
+}
+
+/** Usage limits that one agent has hit and that apply to all agents of its kind. */
+export class SharedLimits {
+  readonly #pauses = new Map<string, SharedPause>()
+
+  /** Adds a pause of one agent to that of its kind, and returns it with the time at which it may start. */
+  join(step: StepNode, pause: Pause): Pause {
+    if (pause.why !== 'quota') return pause
+    const kind = limitKind(step)
+    const known = this.#current(kind)
+    if (known === undefined) {
+      this.#pauses.set(kind, { until: pause.until, error: pause.error, waiting: 1 })
+      return pause
+    }
+    // The times of one limit differ a little, because they contain jitter.
+    if (pause.until > known.until + SAME_MS) known.until = pause.until
+    known.waiting += 1
+    return { ...pause, until: known.until + (known.waiting - 1) * APART_MS }
+  }
+
+  /** The limit that an agent would hit if it started now. */
+  limitOf(step: StepNode): { readonly error: string; readonly resetsAt: number } | undefined {
+    const known = this.#current(limitKind(step))
+    return known && { error: known.error, resetsAt: Math.ceil(known.until / 1000) }
+  }
+
+  /** The user has ended the wait. */
+  clear(step: StepNode): void {
+    this.#pauses.delete(limitKind(step))
+  }
+
+  #current(kind: string): SharedPause | undefined {
+    const known = this.#pauses.get(kind)
+    return known !== undefined && known.until > Date.now() ? known : undefined
+  }
+}
+
+/** Agents share a limit if they use the same program with the same settings. */
+export function limitKind({ agent, policy }: StepNode): string {
+  return `${engineOf(agent).limitScope(agent)} ${JSON.stringify(policy.env)}`
+}

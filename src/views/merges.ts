@@ -1,0 +1,177 @@
+import { relative } from 'node:path'
+import { counted } from '../base/amounts.ts'
+import { shellWord } from '../base/shell-quote.ts'
+import { oneLine } from '../base/shorten.ts'
+import { branchName } from '../records/events/branch-name.ts'
+import type { BranchState } from '../records/events/branch-state.ts'
+import type { EventOf } from '../records/events/event.ts'
+import type { AsideWork } from '../records/events/schema.ts'
+import type { RunState } from '../records/events/state.ts'
+import { cwdOption } from './describe.ts'
+import type { NextStep } from './notes.ts'
+import { cut } from './terminal/columns.ts'
+
+type MergeEnded = EventOf<'merge_ended'>
+
+/** `3 commits, abc1234`. */
+export function describeMerged(commits: number | undefined, commit: string): string {
+  const short = commit.slice(0, SHORT)
+  return commits === undefined ? short : `${counted(commits, 'commit')}, ${short}`
+}
+
+const SHORT = 7
+
+/** Why work was not merged: `conflict in a.ts, b.ts`, `a check failed on top of main: npm test: exit 1`. */
+export function describeRefusal(event: MergeEnded, into: string): string {
+  const { result, files = [], detail } = event
+  if (result === 'gate_failed')
+    return `a check failed on top of ${into}: ${inOneLine(detail ?? result)}`
+  if (result !== 'conflict') return inOneLine(detail ?? result)
+  const more = files.length - MOST_FILES
+  const names = files.slice(0, MOST_FILES).join(', ')
+  return `conflict in ${names}${more > 0 ? ` and ${more} more` : ''}`
+}
+
+const MOST_FILES = 3
+const MOST_NAMED = 8
+
+/** The branch of a run to which work is merged while its target cannot be moved. */
+export function asideBranch({ run }: Pick<MergeEnded, 'run'>): string {
+  return `forkhestra/${run}/merged`
+}
+
+/** Work that did not reach its target, and how to get it there. */
+interface LeftWork {
+  readonly words: string
+  readonly next: NextStep
+}
+
+/** Commands and paths for the folder of the reader. */
+export interface Reader {
+  readonly git: (words: string) => string
+  /** The path, as short as possible. */
+  readonly path: (path: string) => string
+}
+
+/** For a reader in the folder `here`, of a run in the folder `cwd`. */
+export function readerIn(here: string | undefined, cwd: string | undefined): Reader {
+  const isElsewhere = cwdOption(cwd, here) !== ''
+  const shorten = (path: string): string => {
+    const short = relative(cwd!, path)
+    return short.length < path.length ? short : path
+  }
+  return {
+    git: (words) => `git ${isElsewhere ? `-C ${shellWord(cwd!)} ` : ''}${words}`,
+    path: (path) => (cwd === undefined || cwd !== here ? path : shorten(path)),
+  }
+}
+
+/** The work of all branches: what was merged, and what the user has to finish. */
+export function describeMerges(
+  state: RunState,
+  reader: Reader,
+): {
+  readonly merged: readonly string[]
+  readonly left: readonly LeftWork[]
+  /** The branches that a resume continues. */
+  readonly open?: string
+} {
+  const { branches = [] } = state
+  const names = new Set(branches.map(({ branch }) => branch))
+  // Branches inside of other branches are merged together with those.
+  const outer = branches.filter(({ into }) => !names.has(into))
+  const targets = [...Map.groupBy(outer, ({ into }) => into)]
+  return {
+    merged: targets.flatMap(([into, from]) => mergedLine(into, from)),
+    left: [
+      ...(state.ended?.aside ?? []).map((work) => workAside(work, branches, reader)),
+      ...branches.flatMap((branch) => keptWork(branch, state, reader)),
+    ],
+    ...openBranches(state),
+  }
+}
+
+function openBranches(state: RunState): { readonly open?: string } {
+  const open = (state.branches ?? []).filter(({ isOpen }) => isOpen)
+  if (open.length === 0) return {}
+  const names = open
+    .slice(0, MOST_NAMED)
+    .map(({ scope, branch }) => branchName(state, scope) ?? branch)
+  const more = open.length - names.length
+  const words = `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+  return { open: `Worktrees kept for a resume: ${words}` }
+}
+
+/** `Merged into main: 12 commits of 4 branches, now at abc1234`. */
+function mergedLine(into: string, branches: readonly BranchState[]): string[] {
+  const merged = branches.filter(({ commits = 0 }) => commits > 0)
+  const last = lastMerged(merged)
+  if (last?.commit === undefined) return []
+  const commits = merged.reduce((sum, branch) => sum + (branch.commits ?? 0), 0)
+  const from = merged.length === 1 ? '1 branch' : `${merged.length} branches`
+  // A branch that could not be moved at first may have followed later.
+  const where = last.aside === undefined ? ` into ${into}` : ''
+  return [
+    `Merged${where}: ${counted(commits, 'commit')} of ${from}, now at ${last.commit.slice(0, SHORT)}`,
+  ]
+}
+
+function lastMerged(branches: readonly BranchState[]): MergeEnded | undefined {
+  return branches
+    .flatMap(({ lastMerge }) => (lastMerge?.result === 'merged' ? [lastMerge] : []))
+    .toSorted((one, other) => (one.seq ?? 0) - (other.seq ?? 0))
+    .at(-1)
+}
+
+function workAside(
+  { branch, into, isDiverged = false }: AsideWork,
+  branches: readonly BranchState[],
+  reader: Reader,
+): LeftWork {
+  // Only the first merge that went aside says why.
+  const [why] = branches.flatMap(({ into: target, lastMerge }) =>
+    target === into && lastMerge?.aside ? [lastMerge.aside] : [],
+  )
+  const command = reader.git(`merge ${isDiverged ? '' : '--ff-only '}${shellWord(branch)}`)
+  return {
+    words: `Merged work is on ${branch}, not yet on ${into}${why === undefined ? '' : `: ${inOneLine(why)}`}`,
+    next: [command, `bring it to ${into}`],
+  }
+}
+
+function keptWork(branch: BranchState, state: RunState, reader: Reader): LeftWork[] {
+  const { scope, branch: gitBranch, path, into, kept, hasCommits, lastMerge } = branch
+  if (kept === undefined) return []
+  const name = branchName(state, scope) ?? gitBranch
+  const folder = reader.path(path)
+  if (hasCommits !== true) {
+    const next: NextStep = [
+      `git -C ${shellWord(folder)} status`,
+      `see what is in the worktree of ${name}`,
+    ]
+    return [{ words: `Worktree of ${name} kept (${kept}): ${folder}`, next }]
+  }
+  const refusal = lastMerge?.result === 'merged' ? undefined : lastMerge
+  const why = refusal === undefined ? kept : describeRefusal(refusal, into)
+  const words = `Not merged: ${name} (${why}); its worktree is ${folder}`
+  // Merging work that fails the checks would break the target.
+  if (refusal?.result === 'gate_failed') {
+    const log = reader.git(`log ${shellWord(`${into}..${gitBranch}`)}`)
+    return [{ words, next: [log, `see the commits of ${name}`] }]
+  }
+  const merge = reader.git(`merge ${shellWord(gitBranch)}`)
+  return [{ words, next: [merge, `merge ${name} by hand`] }]
+}
+
+/** Messages of git have several lines. */
+export function inOneLine(text: string): string {
+  return cut(
+    oneLine(text)
+      .replace(/^(?:error|fatal): /, '')
+      .replace(/ Aborting$/, '')
+      .replace(/ Please (.+) before you merge\.$/, '; $1 first'),
+    WIDEST_MESSAGE,
+  )
+}
+
+const WIDEST_MESSAGE = 200

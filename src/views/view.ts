@@ -1,0 +1,34 @@
+import type { OutputChunk } from '../records/events/event.ts'
+import type { RunEvent } from '../records/events/schema.ts'
+import type { RunState } from '../records/events/state.ts'
+
+export interface LineStyle {
+  /** A terminal dims other lines. */
+  readonly isPlain?: boolean
+  /** What each line begins with. */
+  readonly prefix?: string | undefined
+}
+
+export interface Output {
+  /**
+   * Raw output of an agent; with a prefix, whole lines that begin with it. A promise asks the caller to
+   * wait before sending more.
+   */
+  bytes(stream: 'out' | 'err', bytes: Uint8Array, prefix?: string): void | Promise<void>
+  /** Writes one of our own lines to stdout, or a warning to stderr. */
+  line(text: string, style?: LineStyle): void
+  warn(text: string, prefix?: string): void
+  /** Shows the current status on a terminal; the next line replaces it. */
+  status?(text: string): void
+}
+
+export interface View {
+  /** `state` is the state after the event, if the caller knows it. */
+  show(event: RunEvent, state?: RunState): void
+  /** A promise asks the caller to wait before sending more. */
+  output(chunk: OutputChunk): void | Promise<void>
+  /** Called once a second. */
+  tick?(now: number): void
+  /** Called after the last event of a record, which may be cut off. */
+  end?(): void
+}
