@@ -8,6 +8,7 @@ import { measureMask } from './mask.ts'
 import { measureNative } from './native.ts'
 import { measureOutput } from './output.ts'
 import { buildPrograms, removeProjects, type Programs } from './project.ts'
+import { measureParallel } from './parallel.ts'
 import { measureProgress } from './progress.ts'
 import { measureQueue } from './queue/queue.ts'
 import { measureStartup } from './startup.ts'
@@ -32,6 +33,7 @@ const GROUPS: Readonly<Record<string, Measure>> = {
   tasks: measureTasks,
   queue: measureQueue,
   native: measureNative,
+  parallel: measureParallel,
   'tasks-peers': async (programs) => {
     peers = await measurePeers(programs, isQuick)
     return leadFigures(peers)

@@ -82,7 +82,9 @@ async function timeOfTasks({ forkhestra }: Programs, count: number): Promise<num
 
 function newestRun(cwd: string): { readonly run: string; readonly folder: string } {
   const root = join(cwd, '.state/forkhestra')
-  const project = join(root, readdirSync(root)[0]!)
+  // Next to the folder of the project is the file with the key of the records.
+  const [folder] = readdirSync(root, { withFileTypes: true }).filter((entry) => entry.isDirectory())
+  const project = join(root, folder!.name)
   const run = readdirSync(project).find((name) => /^\d/.test(name))!
   return { run, folder: join(project, run) }
 }

@@ -1,4 +1,6 @@
 import { expect, test } from 'bun:test'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { openChat, pipe } from '../support/chat.ts'
 import { asked, conversationOf, openNative } from '../support/native.ts'
 import { problemsOf, tasksOf } from '../support/queue.ts'
@@ -102,17 +104,32 @@ test.each([
 
 test.each([
   ['/push name=x agent=nobody "Do it"', "the prompt:2, task 'x'  Agent not found: nobody"],
-  ['/push name=x model=nosuch/model "Do it"', 'Unknown provider for model "nosuch/model"'],
+  ['/push name=x model=nosuch/model "Do it"', "Unknown provider for model 'nosuch/model'"],
 ])('%j is refused before anything takes effect', async (command, words) => {
   await using stage = await openNative(crewAnd({ text: 'Never.' }))
   const { code, stderr } = await pipe(stage, `/push name=y "Count"\n${command}\n/run\nGo.`, 'nat')
-  expect(code).toBe(1)
+  expect(code).toBe(2)
   expect(stderr).toContain(words)
-  expect(asked(stage)).toEqual([])
-  expect((await stage.run('queue')).stdout).toContain('The queue is empty.')
+  expect(existsSync(join(stage.cwd, 'forge/orch/runs'))).toBe(false)
   const inside = await pipe(stage, `/push name=o "Go\\n/push agent=nobody \\"x\\""\nGo.`, 'nat')
-  expect(inside.stderr).toContain('Agent not found: nobody')
+  expect(`${inside.code} ${inside.stderr}`).toMatch(/^2 [^]*Agent not found: nobody/)
+  const text = `/push name=y "Count"\n${command}`
+  await using chat = openChat(stage)
+  await chat.shows('/help')
+  chat.type(`\u001b[200~${text}\u001b[201~\r`)
+  await chat.shows(words.split(',')[0]!)
+  chat.type('/queue\r')
+  await chat.shows('The queue is empty.')
   expect(asked(stage)).toEqual([])
+})
+
+test('a refused message to an earlier chat leaves it as it was', async () => {
+  await using stage = await openNative([{ text: 'One.' }, { text: 'Two.' }])
+  await pipe(stage, 'Hi', 'nat')
+  const { code, stderr } = await pipe(stage, '/push agent=nobody "x"', '--resume')
+  expect(`${code} ${stderr}`).toMatch(/^2 [^]*Agent not found: nobody/)
+  expect((await stage.run('chat', '--list')).stdout).toContain('complete')
+  expect(await pipe(stage, 'Again', '--resume')).toMatchObject({ code: 0, stdout: 'Two.\n' })
 })
 
 test.each([
@@ -160,7 +177,7 @@ test('sub-agents run while the user is idle, and can be sent messages and cancel
   chat.type('/send dig Faster\r')
   await chat.shows('Sent to dig.')
   chat.type('/receive\r')
-  await chat.shows('waiting; Ctrl-C ends it')
+  await chat.shows('waiting; Ctrl-C to stop')
   chat.type('\u0003')
   await chat.shows('stopped')
   chat.type('/cancel dig\r')
@@ -179,10 +196,10 @@ test('Ctrl-C ends a waiting command, even if another command was typed meanwhile
   chat.type('/push name=dig "Dig"\\\r/run\r')
   await chat.shows('1 running in the queue')
   chat.type('/receive\r')
-  await chat.shows('waiting; Ctrl-C ends it')
+  await chat.shows('waiting; Ctrl-C to stop')
   chat.type('/queue\r')
   await chat.shows('0 queued, 0 ready, 1 running')
-  await chat.shows('waiting; Ctrl-C ends it')
+  await chat.shows('waiting; Ctrl-C to stop')
   chat.type('\u0003')
   await chat.shows('stopped')
   chat.type('/cancel dig\r')
@@ -225,6 +242,20 @@ test.each(['/exit', '/bye', 'exit', 'quit'])(
   },
 )
 
+test.each(['/exit now', '/quit please', '/bye bye'])(
+  '%s is refused without calling the model',
+  async (words) => {
+    await using stage = await openNative([{ text: 'Never.' }])
+    await using chat = openChat(stage)
+    await chat.shows('/help')
+    chat.type(`${words}\r`)
+    await chat.shows('Too many arguments.')
+    chat.type('\u0004')
+    expect(await chat.exited).toBe(0)
+    expect(asked(stage)).toEqual([])
+  },
+)
+
 test('on a terminal, an unknown command is not sent, and the hint says how to send it as text', async () => {
   await using stage = await openNative([{ text: 'Cleared.' }])
   await using chat = openChat(stage)
@@ -248,7 +279,7 @@ test('quitting waits for running sub-agents, and Ctrl-C ends them', async () => 
   chat.type('/push name=dig "Dig"\\\r/run\r')
   await chat.shows('1 running in the queue')
   chat.type('\u0004')
-  await chat.shows('Ctrl-C ends them')
+  await chat.shows('Ctrl-C stops them')
   chat.type('\u0003')
   expect(await chat.exited).toBe(130)
   await chat.shows('To continue')
@@ -271,7 +302,7 @@ test('a task with a taken name after the answer does not stop the next tasks', a
   const { code, stdout, stderr } = await pipe(stage, said, 'nat')
   expect(`${code} ${stdout}`).toBe('1 Good.\n')
   expect(stderr).toContain('Queued: two')
-  expect(stderr).toContain("A task named 'one' is not over yet.")
+  expect(stderr).toContain("A task named 'one' has not ended yet.")
   expect((await tasksOf(stage.cwd)).map(({ name }) => name)).toEqual(['one', 'two'])
 })
 

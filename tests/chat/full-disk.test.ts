@@ -22,7 +22,7 @@ test('a disk that fills up during a chat is reported with a hint, and the chat c
   expect(stderr).not.toContain('internal error')
   expect(stdout).toContain('Hello.\nI fill.\nFull.\nThe queue is empty.\ncode 1\nBack.\ncode 0\n')
   expect(stderr).toMatch(/The turn failed: message not sent: .*ENOSPC.*free disk space/)
-  expect(stderr).toContain('The run continues, and retries writing')
+  expect(stderr).toContain('The run continues and keeps retrying')
   expect(code).toBe(0)
 })
 

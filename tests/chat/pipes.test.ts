@@ -87,6 +87,8 @@ test('a failed turn exits with 1 and says why', async () => {
   expect(`${code} ${stdout}`).toBe('1 ')
   expect(stderr).toContain('The turn failed: ')
   expect(stderr).toContain('no such thing')
+  const logs = await stage.run('logs')
+  expect(logs.stderr).toMatch(/To resume: forkhestra chat --resume 2\S+\n/)
   const again = await pipe(stage, 'Hi again', '--resume')
   expect(`${again.code} ${again.stdout}`).toBe('0 Two.\n')
 })

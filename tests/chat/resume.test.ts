@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { openChat, pipe } from '../support/chat.ts'
 import { asked, conversationOf, openNative } from '../support/native.ts'
@@ -102,6 +102,17 @@ test('a chat appears in chat --list, cost and logs, and resume refers to chat --
   expect(conversationOf(stage.cwd).filter(({ type }) => type === 'user')).toHaveLength(2)
 })
 
+test('a chat in a copied project is not taken for a chat of this one', async () => {
+  await using stage = await openNative([{ text: 'One.' }])
+  await stage.run('chat', 'nat', '-p', 'Go')
+  const [run] = runsOf(stage.cwd)
+  rmSync(join(stage.cwd, 'forge/orch/runs', run!, 'signature'))
+  expect((await stage.run('chat', '--list')).stdout).toContain(run!)
+  const { code, stderr } = await stage.run('chat', '--resume', '-p', 'x')
+  expect(code).toBe(2)
+  expect(stderr).toContain('No chat was created here.\n  See the others: forkhestra chat --list\n')
+})
+
 test('an open chat is locked, and a run that is not a chat is refused', async () => {
   const error = { status: 400, message: 'not now' }
   await using stage = await openNative([{ error }, { text: 'Two.' }])
@@ -147,7 +158,7 @@ test('chats recorded before forge/ existed are listed and can be resumed', async
   renameSync(join(cwd, 'forge'), join(cwd, 'away'))
   await stage.run('chat', '-p', 'Hi')
   mkdirSync(join(cwd, 'forge'))
-  expect((await stage.run('chat', '--list')).stdout).toContain('1 turns')
+  expect((await stage.run('chat', '--list')).stdout).toContain('1 turn ')
   expect((await stage.run('chat', '--resume', '-p', 'Go on')).stdout).toBe('Two.\n')
   expect(asked(stage).at(-1)?.messages).toHaveLength(3)
 })

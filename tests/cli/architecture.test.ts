@@ -27,6 +27,9 @@ const STATIC = /(?:\bfrom|\bimport)\s*'(\.[^']+)'/g
 /** Without `import type`. */
 const VALUES = /(?:^(?:import|export) (?!type\b)[^']*?|\bimport\()'(\.[^']+)'/gm
 
+/** What is loaded together with a file. */
+const LOADED = /^(?:import|export) (?!type\b)[^'()=]*?'(\.[^']+)'/gm
+
 function importsOf(path: string, imports = ALL): string[] {
   const text = readFileSync(join(ROOT, path), 'utf8')
   const found = text.matchAll(imports)
@@ -91,6 +94,7 @@ test('the folders of run import only those before them', () => {
     'worktrees',
     'merge',
     'policy',
+    'branches',
     'agent',
     'subagents',
     'chain',
@@ -109,4 +113,12 @@ test('host gets the environment from its front end', () => {
     .filter((path) => !path.endsWith('.test.ts'))
     .filter((path) => readFileSync(join(ROOT, path), 'utf8').includes('process.env'))
   expect(readers).toEqual([])
+})
+
+test('a chain without queues and tasks loads neither', () => {
+  const loaded = new Set(['src/cli/run-chain.ts'])
+  for (const path of loaded)
+    for (const target of importsOf(path, LOADED)) if (target.endsWith('.ts')) loaded.add(target)
+  const heavy = [...loaded].filter((path) => /^src\/(?:queue\/sqlite|tasks\/)/.test(path))
+  expect(heavy).toEqual(['src/tasks/folders.ts'])
 })

@@ -29,7 +29,7 @@ const configurations: readonly (readonly [string, string | Uint8Array, string])[
   ],
   ['binary', new Uint8Array([0, 1, 2, 255, 254]), 'is not UTF-8 text'],
   ['invalid UTF-8', new Uint8Array([0x7b, 0xff, 0x7d]), 'is not UTF-8 text'],
-  ['50 MB', ' '.repeat(50_000_000), 'is 47.7 MiB long, the limit is 4 MiB'],
+  ['50 MB', ' '.repeat(50_000_000), 'is 47.7 MiB, over the limit of 4 MiB'],
   ['cut off', '{ "chains": { "a": ', 'forge/orch/chains.json:1:20'],
 ]
 
@@ -43,7 +43,7 @@ test('a configuration that is a folder, a link loop, a FIFO or missing is refuse
   mkdirSync(join(cwd, 'forge/orch/chains.json'), { recursive: true })
   expect(await refusal(['ok'], cwd)).toContain('is a directory, expected a file')
   symlinkSync('loop.json', join(cwd, 'loop.json'))
-  expect(await refusal(['ok', '--config', 'loop.json'], cwd)).toContain('loop of symbolic links')
+  expect(await refusal(['ok', '--config', 'loop.json'], cwd)).toContain('symbolic link loop')
   await Bun.$`mkfifo pipe.json`.cwd(cwd)
   expect(await refusal(['ok', '--config', 'pipe.json'], cwd)).toContain('is not a regular file')
   expect(await refusal(['ok', '--config', 'gone.json'], cwd)).toContain(
@@ -62,7 +62,7 @@ test('prompt files that are not text are refused', async () => {
   const prompt = (file: string) => refusal(['ok', '--prompt-file', file], cwd)
   expect(await prompt('bad.md')).toContain('Prompt file bad.md is not UTF-8 text.')
   expect(await prompt('nul.md')).toContain('has NUL bytes')
-  expect(await prompt('huge.md')).toContain('is 20 MiB long, the limit is 16 MiB')
+  expect(await prompt('huge.md')).toContain('is 20 MiB, over the limit of 16 MiB')
   expect(await prompt('folder.md')).toContain('is a directory, expected a file')
 })
 
@@ -81,15 +81,15 @@ const usage: readonly (readonly [readonly string[], string])[] = [
   [['ok:100001'], "The count '100001' is not a whole number"],
   [['ok:-1'], "The count '-1' is not a whole number"],
   [['ok:1.5'], "The count '1.5' is not a whole number"],
-  [['ok:'], "The count after the colon is missing in 'ok:'."],
-  [[':3'], 'The agent before the colon is missing.'],
-  [['-> ok'], "An agent is missing before '->'."],
-  [['ok ->'], "An agent is missing after '->'."],
-  [['ok -> -> ok'], "An agent is missing before '->'."],
-  [['ok ok'], "'->' is missing before 'ok'."],
-  [['(ok)'], 'Groups in parentheses are not available yet.'],
-  [['ok & ok'], "Parallel agents with '&' are not available yet."],
-  [['ok || ok'], "Fallback agents with '||' are not available yet."],
+  [['ok:'], "Missing count after the colon in 'ok:'."],
+  [[':3'], "Missing agent before ':3'."],
+  [['-> ok'], "Missing agent before '->'."],
+  [['ok ->'], "Missing agent after '->'."],
+  [['ok -> -> ok'], "Missing agent before '->'."],
+  [['ok ok'], "Missing '->' before 'ok'."],
+  [['(ok'], "This '(' is never closed."],
+  [['ok -> ok || ok'], 'cannot be mixed without parentheses'],
+  [['@gone'], "There is no chain 'gone' to run as part of this chain."],
   [['ok -> -x'], "An agent's name cannot begin with '-'"],
   [['..'], 'Agent not found: ..'],
   [['/'], 'is a directory, expected a program'],
@@ -102,7 +102,7 @@ const usage: readonly (readonly [readonly string[], string])[] = [
   [['ok', '--prompt-file', ''], 'The path for --prompt-file is empty.'],
   [['--chain', ''], 'The name for --chain is empty.'],
   [['ok', 'A=1', 'A=2'], "The variable 'A' is given twice."],
-  [['ok → ok'], "Agents are joined with '->', not with '→'."],
+  [['ok → ok'], "Join agents with '->', not with '→'."],
   [['ok', '--cwd', 'ok'], 'The path for --cwd is not a folder: ok'],
   [['watch'], "'watch' is reserved for a later version."],
   [['completions', 'tcsh'], "No completions for 'tcsh'."],
@@ -130,10 +130,10 @@ const programs: readonly (readonly [string, string | Uint8Array, number, string]
     'asks for a missing interpreter',
     '#!/no/such/sh\n',
     0o755,
-    "asks for '/no/such/sh' in its first line",
+    "names the interpreter '/no/such/sh' in its first line",
   ],
   ['has Windows line endings', '#!/bin/sh\r\necho hi\r\n', 0o755, 'has Windows line endings'],
-  ['is garbage', new Uint8Array([1, 2, 0, 3, 0, 4]), 0o755, 'is not a script and not a program'],
+  ['is garbage', new Uint8Array([1, 2, 0, 3, 0, 4]), 0o755, 'is neither a script nor a program'],
 ]
 
 test.each(programs)('an agent is refused if it %s', async (_, content, mode, message) => {

@@ -29,7 +29,7 @@ test('--version and --help print to stdout', async () => {
 
 test('a first word is a command only if it matches exactly', async () => {
   const cwd = project()
-  expect((await forkhestra(['list'], { cwd })).stdout).toContain('Chains of')
+  expect((await forkhestra(['list'], { cwd })).stdout).toContain('Chains in')
   expect((await forkhestra(['list:1'], { cwd })).stdout).toContain('agent list')
   expect((await forkhestra(['list -> validate'], { cwd })).stdout).toContain('agent validate')
   expect((await forkhestra(['run', 'list'], { cwd })).stdout).toContain('agent list')

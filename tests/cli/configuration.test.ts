@@ -219,7 +219,7 @@ test('list shows chains and agents as text, plain and JSON', async () => {
     }),
   })
   const { stdout } = await forkhestra(['list'], { cwd })
-  expect(stdout).toBe(`Chains of forge/orch/chains.json:
+  expect(stdout).toBe(`Chains in forge/orch/chains.json:
   c  say:3 -> b
 
 Agents:
@@ -338,7 +338,25 @@ test('the hint for an unknown agent says what was probably meant', async () => {
   expect((await forkhestra(['c'], { cwd })).stderr).toContain('forkhestra --chain c')
   const { stderr } = await forkhestra(['--chain', 'c'], { cwd })
   expect(stderr).toContain('"agent": "say", "iterations": 3')
-  expect(stderr).toContain('Put arguments into "args"')
+  expect(stderr).toContain('Put arguments in "args"')
+})
+
+test('validate warns of an agent that cannot start and that no chain uses', async () => {
+  const agents = { helper: { defaultPrompt: 'x' }, './gone': {}, 'task-manager': {}, ls: {} }
+  const cwd = makeProject({ 'forge/orch/chains.json': JSON.stringify({ agents, chains: {} }) })
+  const { code, stdout } = await forkhestra(['validate'], { cwd })
+  expect([code, stdout]).toEqual([
+    0,
+    `forge/orch/chains.json is valid: no chains, 4 agents.
+Warning: Agent 'helper' in the configuration has no system prompt, and there is no program named 'helper' on PATH.
+  Give it "systemPromptText" or "systemPrompt" to make it a claude agent, or install the program.
+Warning: Agent not found: ./gone
+  There is no such file in ${cwd}.
+`,
+  ])
+  const json = await forkhestra(['validate', '--json'], { cwd })
+  const warnings = [expect.stringContaining("Agent 'helper'"), 'Agent not found: ./gone']
+  expect(JSON.parse(json.stdout)).toMatchObject({ ok: true, warnings })
 })
 
 test('validate checks every native agent, even if no chain uses it', async () => {

@@ -59,8 +59,8 @@ test('a project on a read-only disk is a problem', async () => {
   const machine = makeMachine()
   const check = await found('folders', machine, READ_ONLY)
   expect(check).toMatchObject({ state: 'problem' })
-  expect(check?.text).toContain(`project: ${machine.cwd} is on a disk that is read-only`)
-  expect(check?.text).toContain(`records: ${machine.cwd}/forge/orch/runs is on a disk`)
+  expect(check?.text).toContain(`project: ${machine.cwd} is on a read-only disk`)
+  expect(check?.text).toContain(`records: ${machine.cwd}/forge/orch/runs is on a read-only disk`)
 })
 
 test.each(['.', '.git', '.git/objects', 'forge/tasks', 'forge/orch', 'forge/orch/runs'])(
@@ -73,7 +73,7 @@ test.each(['.', '.git', '.git/objects', 'forge/tasks', 'forge/orch', 'forge/orch
     try {
       const check = await found('folders', machine, UNPRIVILEGED)
       expect(check?.state).toBe('problem')
-      expect(check?.text).toContain('cannot be written by this user (EACCES)')
+      expect(check?.text).toContain('is not writable by this user (EACCES)')
     } finally {
       chmodSync(folder, 0o755)
     }
@@ -116,7 +116,7 @@ test.each([
   const check = await found('disk', machine, smallDisk(options))
   expect(check?.state).toBe(state)
   expect(check?.text).toContain(text)
-  expect(check?.text).toContain('free for project, git, records, files of claude')
+  expect(check?.text).toContain('free for project, git, records, claude files')
 })
 
 const SLEEPER = {

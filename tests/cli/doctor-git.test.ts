@@ -6,14 +6,20 @@ import { forkhestra } from '../support/forkhestra.ts'
 import { makeProject } from '../support/project.ts'
 
 test.each<[string, string, (machine: Machine) => void, string, string]>([
-  ['a shared branch', 'branch', (m) => git(m, 'switch', '-qc', 'main'), 'warning', 'main:'],
+  [
+    'a shared branch',
+    'branch',
+    (m) => git(m, 'switch', '-qc', 'main'),
+    'warning',
+    'you are on main',
+  ],
   ['no branch', 'branch', (m) => git(m, 'switch', '-q', '--detach'), 'warning', 'detached HEAD'],
   [
     'the default branch of a clone',
     'branch',
     (m) => git(m, 'symbolic-ref', 'refs/remotes/origin/HEAD', 'refs/remotes/origin/work'),
     'warning',
-    'work:',
+    'you are on work',
   ],
   ['a merge', 'branch', (m) => conflict(m, 'merge'), 'problem', 'a merge is in progress'],
   ['a rebase', 'branch', (m) => conflict(m, 'rebase'), 'problem', 'a rebase is in progress'],
@@ -24,7 +30,7 @@ test.each<[string, string, (machine: Machine) => void, string, string]>([
     'problem',
     'a cherry-pick is in progress',
   ],
-  ['a bisection', 'branch', (m) => git(m, 'bisect', 'start'), 'problem', 'a bisection'],
+  ['a bisection', 'branch', (m) => git(m, 'bisect', 'start'), 'problem', 'a bisect'],
   ['a lock', 'commits', (m) => write(m, '.git/index.lock'), 'problem', '.git/index.lock exists'],
   [
     'signatures',

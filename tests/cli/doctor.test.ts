@@ -19,16 +19,16 @@ test('if nothing is wrong, every check is ok', async () => {
       .replace(/^.*user .*\n/m, ''),
   ).toBe(`ok       claude         2.1.325 (Claude Code) (<bin>/claude)
 ok       login          ANTHROPIC_API_KEY is set; not verified
-ok       network        no proxy and no other address is set
-ok       git            a clean repository
+ok       network        no proxy or other address is set
+ok       git            clean
 ok       branch         work
 ok       commits        git user.name and user.email are set
 ok       configuration  none; the built-in agents and chains work without one
 ok       specs          in forge/orch/specs
 ok       tasks          none yet
 ok       runs           none yet
-ok       folders        can be written: project, git, records, temporary files, files of claude
-ok       disk           <N> GiB free for project, git, records, temporary files, files of claude
+ok       folders        writable: project, git, records, temporary files, claude files
+ok       disk           <N> GiB free for project, git, records, temporary files, claude files
 ok       clock          <now>
 ok       terminal       none; output is passed through unchanged
 
@@ -90,8 +90,12 @@ test.each([
   ['fails', sh('echo broken >&2', 'exit 3'), 'does not report its version (exit 3)'],
   ['says nothing', sh('exit 0'), 'does not report its version (exit 0)'],
   ['is killed', sh('kill -9 $$'), 'does not report its version (exit by a signal)'],
-  ['hangs, deaf, with children', sh('trap "" TERM', 'sleep 999 &', 'sleep 999'), 'not within 5 s'],
-  ['has no interpreter', '#!/no/such/sh\n', "asks for '/no/such/sh'"],
+  [
+    'hangs, deaf, with children',
+    sh('trap "" TERM', 'sleep 999 &', 'sleep 999'),
+    'no answer within 5 s',
+  ],
+  ['has no interpreter', '#!/no/such/sh\n', "names the interpreter '/no/such/sh'"],
 ])('a claude that %s is a problem', async (_, claude, text) => {
   const check = (await doctor(makeMachine({ claude }))).get('claude')
   expect(check?.state).toBe('problem')

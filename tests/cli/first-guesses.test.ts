@@ -19,21 +19,21 @@ test.each([
   [['planner:3 –> builder:2'], 'forkhestra "planner:3 -> builder:2"'],
   [['planner:3 - > builder:2'], 'forkhestra "planner:3 -> builder:2"'],
   [['planner:3 —› builder:2'], 'forkhestra "planner:3 -> builder:2"'],
-  [['builder: 5'], 'forkhestra builder:5'],
   [['builder:', '5'], 'forkhestra builder:5'],
   [['builder:5', '-m', 'Fix the tests'], 'Pass the prompt with -p'],
   [['planner:3', 'builder:2'], 'forkhestra "planner:3 -> builder:2"'],
   [['planner', '3'], 'forkhestra planner:3'],
   [['planner', 'x3'], 'forkhestra planner:3'],
-  [['--cwd', '.', 'status'], 'Write the command first: forkhestra status --cwd .\n'],
-  [['-v', 'resume'], 'Write the command first: forkhestra resume -v\n'],
-  [['--follow', 'logs'], 'Write the command first: forkhestra logs --follow\n'],
-  [['-v', 'run', 'builder:2'], 'Write the command first: forkhestra run -v builder:2\n'],
+  [['--cwd', '.', 'status'], 'Put the command first: forkhestra status --cwd .\n'],
+  [['-v', 'resume'], 'Put the command first: forkhestra resume -v\n'],
+  [['--follow', 'logs'], 'Put the command first: forkhestra logs --follow\n'],
+  [['-v', 'run', 'builder:2'], 'Put the command first: forkhestra run -v builder:2\n'],
   [['-v', 'status'], 'To run an agent of that name: forkhestra run -v status\n'],
   [['--list'], 'forkhestra list'],
   [['--status'], 'forkhestra status'],
   [['--resume'], 'forkhestra resume'],
   [['--continue'], 'forkhestra resume'],
+  [['-c', 'build'], 'To run a chain: --chain NAME.'],
   [['-version'], 'did you mean --version?'],
   [['builder', '--iterations', '5'], 'forkhestra builder:5'],
   [['builder', '-n', '5'], 'forkhestra builder:5'],
@@ -42,6 +42,7 @@ test.each([
   [['chains'], "did you mean 'forkhestra list'?"],
   [['agents'], "did you mean 'forkhestra list'?"],
   [['start', 'builder:3'], 'Did you mean: forkhestra builder:3'],
+  [['go'], 'forkhestra --chain NAME'],
   [['continue'], "did you mean 'forkhestra resume'?"],
   [['task', 'list'], 'Did you mean: forkhestra tasks list'],
   [['--chain', 'builder:3'], 'forkhestra builder:3'],
@@ -71,7 +72,7 @@ test.each([
   expect(stderr).toContain(hint)
 })
 
-test.each(['ui', 'watch', 'worker', 'workers', 'worktrees', 'store', 'upgrade', 'uninstall'])(
+test.each(['ui', 'watch', 'worker', 'workers', 'store', 'upgrade', 'uninstall'])(
   '%s is reserved, and forkhestra run starts an agent of that name',
   async (word) => {
     const cwd = makeProject({ [word]: sh(`echo agent ${word}`) })
@@ -113,7 +114,7 @@ test('status shows live runs, the last run and open tasks', async () => {
   const empty = await forkhestra(['status'], { cwd })
   expect(empty).toEqual({
     code: 0,
-    stdout: 'Live runs: none\nLast run: none\nTasks: none\n',
+    stdout: 'Active runs: none\nLast run: none\nTasks: none\n',
     stderr: '',
   })
   await forkhestra(['tasks', 'create', 'One'], { cwd })
@@ -124,7 +125,7 @@ test('status shows live runs, the last run and open tasks', async () => {
   const { code, stdout } = await forkhestra(['status'], { cwd })
   expect(code).toBe(0)
   expect(stdout.replaceAll(/\d{8}-\d{6}-\w+/g, 'RUN').replaceAll(/  +/g, '  ')).toMatch(
-    /^Live runs:\n  RUN  running  slow  .*\nLast run:\n  RUN  failed  bad  .*\nTasks: 1 open \(1 ready\), 1 done\nNext: forkhestra logs RUN --follow\nNext: forkhestra show RUN\n$/,
+    /^Active runs:\n  RUN  running  slow  .*\nLast run:\n  RUN  failed  bad  .*\nTasks: 1 open \(1 ready\), 1 done\nNext: forkhestra logs RUN --follow\nNext: forkhestra show RUN\n$/,
   )
   const json = JSON.parse((await forkhestra(['status', '--json'], { cwd })).stdout)
   expect(json).toMatchObject({
@@ -178,7 +179,9 @@ test('labels and dependencies may be lists', async () => {
   })
   expect(await view('1')).toMatchObject({ labels: ['c', 'd'] })
   const { stderr } = await project.run(['edit', '99', '--label', 'x'])
-  expect(stderr).toBe('forge-tasks: No task TASK-099.\n  Ids go from TASK-001 to TASK-003.\n')
+  expect(stderr).toStartWith(
+    'forge-tasks: No task TASK-099.\n  Similar ids:\n    TASK-003  Three\n',
+  )
 })
 
 test('common aliases of forge-tasks commands work', async () => {
@@ -235,7 +238,7 @@ test('the hint corrects the case of a variable', async () => {
   const cwd = makeProject({ 'forge/orch/chains.json': JSON.stringify({ chains }) })
   const { code, stderr } = await forkhestra(['--chain', 'ship', 'feature=login'], { cwd })
   expect(code).toBe(2)
-  expect(stderr).toContain('Write FEATURE=… instead of feature=…\n')
+  expect(stderr).toContain('Use FEATURE=… instead of feature=…\n')
 })
 
 test('prompt check warns about unreadable files and exits with 0', async () => {
@@ -246,7 +249,7 @@ test('prompt check warns about unreadable files and exits with 0', async () => {
 })
 
 test.each([
-  [['a b'], 'Write: forkhestra "a -> b", or, as a prompt, forkhestra builder:10 -p "a b"\n'],
+  [['a b'], 'Use: forkhestra "a -> b", or, as a prompt, forkhestra builder:10 -p "a b"\n'],
   [['tasks', '--cwd', '.', 'list'], 'Did you mean: forge-tasks list --cwd .\n'],
   [['chat'], 'and set OPENAI_API_KEY or GOOGLE_GENERATIVE_AI_API_KEY.'],
   [['validate'], 'with "engine": "native" also provider/id such as "openai/gpt-6-sol"'],

@@ -165,7 +165,7 @@ test('nothing is written through a link to a file outside the project', async ()
   symlinkSync('../.profile', join(cwd, 'AGENTS.md'))
   const { code, stderr } = await forkhestra(['init', '--agents-md', '--cwd', cwd], { cwd })
   expect(stderr).toBe(
-    '[forkhestra] Error: AGENTS.md is a link to a place outside the project\n  Fix or move the file. Nothing was written.\n',
+    '[forkhestra] Error: AGENTS.md is a link to a location outside the project\n  Fix or move the file. Nothing was written.\n',
   )
   expect(code).toBe(2)
   expect(readFileSync(join(folder, '.profile'), 'utf8')).toBe('mine\n')
@@ -185,7 +185,7 @@ test.each([
   await Bun.$`git init -q && git add -A`.cwd(cwd).quiet()
   const { code, stdout, stderr } = await forkhestra(args, { cwd })
   expect(stderr).toBe(
-    `[forkhestra] Error: ${link} is a link to a place outside the project\n  Replace it with a folder, or remove the link from git. Nothing was written.\n`,
+    `[forkhestra] Error: ${link} is a link to a location outside the project\n  Replace it with a folder, or remove the link from git. Nothing was written.\n`,
   )
   expect(stdout).toBe('')
   expect(code).toBe(2)
@@ -252,7 +252,7 @@ test.each([
   const cwd = makeProject({ [path]: 'a file\n' })
   const { code, stdout, stderr } = await forkhestra(['init'], { cwd })
   expect(stderr).toBe(`[forkhestra] Error: ${words}
-  Nothing was written. Make it writable and retry.
+  Nothing was written. Move or remove the file that is in the way, and retry.
 `)
   expect(stdout).toBe('')
   expect(code).toBe(1)

@@ -55,7 +55,7 @@ test('resume continues a recorded run, and does nothing if it is complete', asyn
     ['single_run', 'marker'],
     [true, true],
     "No run matches 'none'.",
-    'chain.maxCostUsd: expected an amount in US dollars, more than 0.',
+    'chain.maxCostUsd: expected an amount in US dollars greater than 0.',
     ['once', 'again', 'again', ''],
   ])
 })

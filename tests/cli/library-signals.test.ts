@@ -6,7 +6,11 @@ import { makeScriptProject, Script } from '../support/script.ts'
 
 const waits = sh('echo started', 'exec tail -f /dev/null')
 const deaf = sh("trap '' INT TERM HUP", 'echo started', 'while :; do tail -f /dev/null; done')
-const stubborn = sh("trap 'echo heard' INT", 'echo started', 'while :; do tail -f /dev/null; done')
+const stubborn = sh(
+  "trap 'echo heard' INT",
+  'echo started',
+  'while :; do tail -f /dev/null & wait; done',
+)
 const ECHO = 'const onOutput = ({ bytes }) => console.log(Buffer.from(bytes).toString().trim())'
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const

@@ -243,7 +243,7 @@ test('a loaded configuration says which steps loop', async () => {
     { agent: 'a', iterations: 2, loop: true },
     { agent: 'b', iterations: 1, loop: false },
   ])
-  expect(getChain(config, 'x').steps[0]!.loop).toBe(true)
+  expect(getChain(config, 'x').steps[0]).toMatchObject({ loop: true })
   const written: ChainsConfig = { chains: { x: { steps: [{ agent: 'a' }] } } }
   expect(getChain(written, 'x').steps).toEqual([{ agent: 'a', iterations: 1, loop: false }])
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { dirname, join } from 'node:path'
 import { version } from '../../package.json'
-import { environment, FORKHESTRA, forkhestra } from '../support/forkhestra.ts'
+import { environment, FORKHESTRA, forkhestra, shell } from '../support/forkhestra.ts'
 import { McpClient } from '../support/mcp.ts'
 import { makeProject, sh } from '../support/project.ts'
 import { runsOf } from '../support/record.ts'
@@ -15,7 +15,7 @@ test('the error for an agent without a system prompt differs from that for an un
   const { code, stderr } = await forkhestra(['helper'], { cwd })
   expect(code).toBe(2)
   expect(stderr).toStartWith(
-    "[forkhestra] Error: Agent 'helper' of the configuration has no system prompt, and no program on PATH is called 'helper'.\n",
+    "[forkhestra] Error: Agent 'helper' in the configuration has no system prompt, and there is no program named 'helper' on PATH.\n",
   )
   expect(stderr).toContain('"systemPromptText"')
   expect(stderr).not.toContain('did you mean')
@@ -44,7 +44,7 @@ test('a misspelt variable is reported with the missing one', async () => {
   expect(stderr).toBe(
     "[forkhestra] Warning: Variable 'TASKID' is set, but nothing references it.\n" +
       "[forkhestra] Error: Variable 'TASK_ID' referenced in 'echo' but not provided\n" +
-      '  Write TASK_ID=… instead of TASKID=…\n',
+      '  Use TASK_ID=… instead of TASKID=…\n',
   )
 })
 
@@ -63,6 +63,27 @@ test('a missing variable of a prompt file is reported alone, without those of lo
   )
 })
 
+test('a variable that is only in a prompt file is reported as not filled in there', async () => {
+  const steps = [{ agent: 'echo', promptFile: 'f.md' }]
+  const cwd = makeProject({ 'f.md': 'Build ${F}.', ...chains({ chains: { one: { steps } } }) })
+  const { code, stderr } = await forkhestra(['--chain', 'one', 'F=login', 'G=x'], { cwd })
+  expect(code).toBe(0)
+  expect(stderr).toContain(
+    'Warning: Variable \'F\' is not filled in inside prompt files. Put the text into "prompt" instead.\n',
+  )
+  expect(stderr).toContain("Warning: Variable 'G' is set, but nothing references it.\n")
+})
+
+test('a task manager whose prompt lacks a variable is not said to lack requirements', async () => {
+  const steps = [{ agent: 'task-manager', prompt: 'Create tasks for ${FEATURE}' }]
+  const cwd = makeProject({ claude, ...chains({ chains: { one: { steps } } }) })
+  const { code, stderr } = await forkhestra(['--chain', 'one', '--dry-run'], { cwd, env })
+  expect(code).toBe(2)
+  expect(stderr).toBe(
+    "[forkhestra] Error: Variable 'FEATURE' referenced in 'task-manager' but not provided\n  Add FEATURE=value to the command.\n",
+  )
+})
+
 test('if a prompt file of a built-in agent is missing, the hint says how to write it', async () => {
   const agents = {
     planner: { systemPrompt: 'forge/orch/prompts/planner.md' },
@@ -78,7 +99,7 @@ test('if a prompt file of a built-in agent is missing, the hint says how to writ
     'To write the built-in prompt there: forkhestra init --eject-prompts',
   ])
   expect(refused.stderr).toContain(
-    'Without "systemPrompt" the agent has its built-in prompt; forkhestra init --eject-prompts writes that to forge/orch/prompts/fk/builder.md.',
+    'Without "systemPrompt" the agent uses its built-in prompt; forkhestra init --eject-prompts writes it to forge/orch/prompts/fk/builder.md.',
   )
   const validated = await forkhestra(['validate'], { cwd, env })
   expect(validated.stderr).toContain('forkhestra init --eject-prompts')
@@ -150,4 +171,24 @@ test('the plain dry run shows every limit that can end a step', async () => {
   expect(stdout).toContain(
     '       limits: 4 h per iteration, 30 min of silence, 3 iterations without progress, retries for 2 h, waits up to 6 h\n',
   )
+})
+
+test('a run on a detached HEAD warns that commits of agents will be on no branch', async () => {
+  const agents = { reader: { systemPromptText: 'Read.', allowedTools: ['Read', 'Bash'] } }
+  const cwd = makeProject({
+    claude: sh('echo ORCHESTRA_COMPLETE'),
+    'forge/orch/chains.json': JSON.stringify({ agents, chains: {} }),
+  })
+  const git = (line: string) => shell(`git -c user.name=a -c user.email=a@b ${line}`, cwd)
+  await git('init -q')
+  await git('add .')
+  await git('commit -qm first')
+  const start = async (agent: string) =>
+    (await forkhestra([`${agent}:1`, '-p', 'Go'], { cwd, env })).stderr
+  expect(await start('builder')).toBe('')
+  await git('switch -q --detach')
+  expect(await start('builder')).toBe(
+    "[forkhestra] Warning: HEAD is detached, so agents' commits will not be on any branch; run: git switch -c NAME\n",
+  )
+  expect(await start('reader')).toBe('')
 })

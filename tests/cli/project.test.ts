@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { FORGE_TASKS } from '../support/forge-tasks.ts'
-import { environment, forkhestra, FORKHESTRA } from '../support/forkhestra.ts'
+import { environment, forkhestra, FORKHESTRA, shell } from '../support/forkhestra.ts'
 import { makeProject, sh, writeFiles, type Files } from '../support/project.ts'
 
 const CHAINS = JSON.stringify({
@@ -93,6 +93,77 @@ test('the agent path of a queued task is relative to the current folder', async 
   expect(existsSync(join(top, 'where'))).toBe(true)
 })
 
+describe('a configured program that is typed in a subfolder', () => {
+  const files = {
+    'forge/orch/chains.json': JSON.stringify({
+      agents: { './worker': { defaultPrompt: 'Configured', verify: 'test -f nothing' } },
+      chains: { build: { steps: [{ agent: './worker', promptFile: 'go.md' }] } },
+    }),
+    'go.md': 'From the project',
+    'bin/own': sh('echo "$1"'),
+  }
+
+  test('has its prompt and gates', async () => {
+    const { top, deep } = makeRepository(files)
+    const { stdout, code } = await call(FORKHESTRA, ['../../worker'], deep, top)
+    expect(stdout).toContain('Running: ./worker\nConfigured\n')
+    expect(stdout).toContain('test -f nothing')
+    expect(code).toBe(1)
+  })
+
+  test('has them in a chain that runs another, too', async () => {
+    const { top, deep } = makeRepository(files)
+    const { stdout } = await call(FORKHESTRA, ['@build || ../../worker'], deep, top)
+    expect(stdout).toContain('Running: ./worker\nFrom the project\n')
+    expect(stdout).toContain('Running: ./worker\nConfigured\n')
+  })
+
+  test('has them if the configuration writes the path in another way', async () => {
+    const chains = JSON.stringify({
+      agents: { 'bin/own': { defaultPrompt: 'Configured' } },
+      chains: {},
+    })
+    const { top, deep } = makeRepository({ ...files, 'forge/orch/chains.json': chains })
+    for (const [name, folder] of [
+      ['./bin/own', top],
+      ['../../bin/own', deep],
+    ] as const) {
+      const { stdout } = await call(FORKHESTRA, [name], folder, top)
+      expect(stdout).toContain('Running: bin/own\nConfigured\n')
+    }
+  })
+
+  test.each([
+    ['worker', "Agent not found: worker, did you mean '../../worker'?"],
+    ['./worker', 'Agent not found: ./worker\n'],
+    ['../../worke', "Agent not found: ../../worke, did you mean '../../worker'?"],
+  ])('%s is refused with the path that works there', async (name, message) => {
+    const { deep } = makeRepository(files)
+    // With the top as home, it would be on PATH.
+    for (const args of [
+      ['run', name],
+      ['push', '--agent', name, 'Go'],
+    ]) {
+      const { stderr, code } = await call(FORKHESTRA, args, deep, deep)
+      expect(stderr).toContain(message)
+      expect(code).toBe(2)
+    }
+  })
+})
+
+test('without a project, the agent of a queued task is found from the current folder', async () => {
+  const top = makeProject({
+    '.git/HEAD': '',
+    'src/own': sh('echo "$1" > result'),
+    own: sh('echo wrong > result'),
+  })
+  await call(FORKHESTRA, ['push', '--agent', './own', 'First'], top, top)
+  await call(FORKHESTRA, ['push', '--agent', './own', 'Second'], join(top, 'src'), top)
+  const { code } = await call(FORKHESTRA, ['run-queue', '--parallel', '1'], join(top, 'src'), top)
+  expect(code).toBe(0)
+  expect(readFileSync(join(top, 'result'), 'utf8')).toBe('Second\n')
+})
+
 const READING = [
   'list',
   'list --json',
@@ -104,6 +175,10 @@ const READING = [
   'cost --json',
   'clean --keep 10',
   'queue',
+  'queue verify',
+  'receive',
+  'send nobody hi',
+  'cancel nobody',
   'inbox',
   'check',
   'stop',
@@ -148,6 +223,44 @@ describe('forge-tasks', () => {
       const plain = await call(FORGE_TASKS, [...line.split(' '), '--plain'], deep, top)
       expect(plain.stderr).toBe('')
     }
+  })
+
+  test('changes the tasks of the project from a subfolder', async () => {
+    const { top, deep } = makeRepository({ 'src/forge/main.py': '' })
+    const calls = [
+      'create Task',
+      'claim 1',
+      'release 1',
+      'next --claim',
+      'edit 1 --status done',
+      'archive --done',
+      'unarchive 1',
+      'delete 1',
+      'init',
+    ]
+    for (const line of calls) {
+      const { code, stderr } = await call(FORGE_TASKS, line.split(' '), deep, top)
+      expect([line, code, stderr]).toEqual([line, 0, `forge-tasks: Project: ${top}\n`])
+    }
+    expect(existsSync(join(top, 'forge/tasks/config.json'))).toBe(true)
+    expect(readdirSync(join(top, 'src/forge'))).toEqual(['main.py'])
+  })
+
+  test.each([
+    ['forge-tasks mcp', 'list'],
+    ['forkhestra mcp', 'task_list'],
+  ])('%s serves the tasks of the project in a subfolder', async (server, name) => {
+    const { top, deep } = makeRepository()
+    await call(FORGE_TASKS, ['create', 'From the top'], top, top)
+    const clientInfo = { name: 'test', version: '1' }
+    const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo }
+    const requests = [
+      { id: 1, method: 'initialize', params },
+      { method: 'notifications/initialized' },
+      { id: 2, method: 'tools/call', params: { name, arguments: {} } },
+    ].map((request) => JSON.stringify({ jsonrpc: '2.0', ...request }))
+    const { stdout } = await shell(`printf '%s\\n' '${requests.join("' '")}' | ${server}`, deep)
+    expect(new TextDecoder().decode(stdout)).toContain('TASK-001 | To Do | - | From the top')
   })
 
   test.each(['src/forge/main.py', 'src/deep/forge/x', 'src/forge'])(
@@ -326,6 +439,14 @@ test.each([
     expect({ command, code, stdout }).toEqual({ command, code: 1, stdout: '' })
     expect(stderr).toContain(`The current folder no longer exists: ${deep}\n  Change to`)
   }
+})
+
+test('a current folder whose name is not UTF-8 is reported', async () => {
+  const cwd = makeProject()
+  const script = `d=$(printf 'a\\377'); mkdir "$d" && cd "$d" && exec ${FORKHESTRA} list`
+  const { code, stderr } = await call('sh', ['-c', script], cwd, cwd)
+  expect(code).toBe(1)
+  expect(stderr).toContain('The name of the current folder is not UTF-8 text: ')
 })
 
 test.skipIf(process.getuid?.() !== 0)('a current folder without access is reported', async () => {

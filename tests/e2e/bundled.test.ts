@@ -31,7 +31,7 @@ test('forge-task-worker works unattended on the given task', async () => {
     /^\[Bash\] set -e echo "Page 1".*\nAll is written\.\nORCHESTRA_COMPLETE\n$/,
   )
   expect([code, stderr]).toEqual([0, ''])
-  expect(stage.asks[0]?.prompt).toBe('Work on the task TASK-001 and on no other.')
+  expect(stage.asks[0]?.prompt).toBe('Work only on task TASK-001.')
   expect(stage.asks[0]?.system).toContain('# Task worker')
   expect(await tasks(stage)).toEqual(['TASK-001 | Done | - | Page 1'])
   expect(await commits(stage)).toEqual(['TASK-001: Add page 1'])
@@ -45,7 +45,7 @@ test('task-worker runs in a chain until its marker', async () => {
   const result = await stage.runJson('--chain', 'work', 'TASK_ID=TASK-001')
   expect(outcomes(result)).toEqual([{ kind: 'exited', code: 0 }, { kind: 'marker' }])
   expect([result.code, reasons(result)]).toEqual([0, ['marker']])
-  expect(stage.asks[0]?.prompt).toBe('Work on the task TASK-001 and on no other.')
+  expect(stage.asks[0]?.prompt).toBe('Work only on task TASK-001.')
   expect(readFileSync(join(stage.cwd, 'page-1.txt'), 'utf8')).toBe('Page 1\n')
 })
 

@@ -76,7 +76,7 @@ test('the orchestrator gets both results, decides and leaves the next task queue
   expect(`${code} ${stderr}`).toBe('0 ')
   for (const name of ['research-a', 'research-b']) expect(stdout).toContain(`Task ${name}: done`)
   const lead = stage.asks.filter(({ system }) => system.includes('careful engineer'))
-  expect(lead[0]?.results.join('\n')).toContain('A login can be taken back at once.')
+  expect(lead[0]?.results.join('\n')).toContain('A login can be revoked at once.')
   const received = lead.at(-1)?.results.at(-1) ?? ''
   expect(received).toContain('[research-a: done]\nA is quick.')
   expect(received).toContain('[research-b: done]\nB can be taken back.')

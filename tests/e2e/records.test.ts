@@ -11,7 +11,7 @@ const USAGE = { input: 1000, output: 200, cacheRead: 30, cacheWrite: 4 }
 
 function receiptOf(stage: Stage, iteration: number) {
   const [run = ''] = runsOf(stage.cwd)
-  return readReceipt(join(stage.cwd, 'forge/orch/runs', run), 1, iteration)
+  return readReceipt(join(stage.cwd, 'forge/orch/runs', run), { step: 1, iteration })
 }
 
 test('a receipt has prompt, actions and usage of an iteration', async () => {

@@ -18,7 +18,7 @@ test('an agent that changes nothing is stopped after three iterations with the r
   await using stage = await openWriting(5, [{ tool: bash('git status') }, IDLE])
   const { code, stdout, stderr } = await stage.run('--chain', 'w')
   const head = await must(stage, 'git rev-parse --short=7 HEAD')
-  const why = `3 iterations without progress: HEAD ${head} and the working tree, the outcome (exit 0) did not change`
+  const why = `3 iterations without progress: HEAD ${head}, the working tree and the outcome (exit 0) did not change`
   expect(stdout).toContain(`1. writer: incomplete (3/5 iterations, ${why})\n`)
   expect(stdout).toEndWith(`[forkhestra] Failed at step 1: writer (stalled: ${why})\n`)
   expect(stderr).toContain('--stall 0')

@@ -145,7 +145,7 @@ test.each([
   await using stage = await openStage({ script: [DONE], ...writes(agent) })
   const { code, stdout, stderr } = await asRoot(stage, ['--chain', 'w'])
   expect(stderr).toContain(
-    "Agent 'writer' works without asking for permission, which claude refuses for root.",
+    "Agent 'writer' skips permission prompts, which claude refuses to do as root.",
   )
   expect(stderr).toContain('IS_SANDBOX=1')
   expect([code, stdout, stage.model.requests]).toEqual([2, '', []])

@@ -44,7 +44,7 @@ test('requests after the last turn get an error, and are reported', async () => 
   const { code, stdout, stderr } = await shell(line, cwd)
   expect(Buffer.from(stdout).toString()).toContain('has no answer to this request')
   expect(stderr).toBe(
-    '[forkhestra] fake-model: 2 requests had no turn: the script has only 1 turn\n',
+    '[forkhestra] fake-model: 2 requests had no matching turn: the script has only 1 turn\n',
   )
   expect(code).toBe(3)
 })
@@ -96,7 +96,7 @@ test('--check validates the script and serves nothing', async () => {
 })
 
 test.each([
-  [[], 'A script is missing.'],
+  [[], 'No script given.'],
   [['night.jsonc', 'ask'], "Unexpected argument 'ask'."],
   [['missing.jsonc'], 'Script not found: missing.jsonc'],
   [['.'], '.  is a directory, expected a file.'],
@@ -177,12 +177,18 @@ test('a plan limit and a native agent: the refusal says why, and what works', as
       agents: { nat: { engine: 'native', model: 'sonnet', systemPromptText: 'Work.' } },
     }),
   })
-  const args = ['fake-model', 'limit.jsonc', '--', FORKHESTRA, 'nat', '-p', 'Go']
-  const { code, stderr } = await forkhestra(args, { cwd })
+  const args = ['fake-model', 'limit.jsonc', '--', FORKHESTRA]
+  const { code, stderr } = await forkhestra([...args, 'nat', '-p', 'Go'], { cwd })
   expect(code).toBe(2)
-  expect(stderr).toContain(`"limit" in the script simulates a subscription, which has no API key.`)
-  expect(stderr).toContain('{ "error": { "status": 429, "headers": { "retry-after": "20" } } }')
+  const why = '"limit" in the script simulates a subscription, which has no API key'
+  const instead = '{ "error": { "status": 429, "headers": { "retry-after": "20" } } }'
+  expect(stderr).toContain(`${why}.`)
+  expect(stderr).toContain(instead)
   expect(stderr).not.toContain('no requests received')
+  const doctor = await forkhestra([...args, 'doctor'], { cwd, env: { ANTHROPIC_API_KEY: 'x' } })
+  expect(doctor.stdout).toContain(`problem  keys           nat: ${why}\n`)
+  expect(doctor.stdout).toContain(instead)
+  expect(doctor.stdout).not.toContain('ANTHROPIC_API_KEY')
 })
 
 test('a native agent waits for retry-after of a scripted error, and then continues', async () => {

@@ -39,7 +39,7 @@ test.each([
 
 test.each<[string, ReturnType<typeof failing>, number, object]>([
   ['a wrong key', failing(401), 1, { kind: 'auth_failed' }],
-  ['an unknown model', failing(404), 1, { kind: 'auth_failed' }],
+  ['an unknown model', failing(404), 1, { kind: 'auth_failed', cause: 'unknown_model' }],
   [
     'an empty account',
     failing(400, {}, 'Your credit balance is too low'),
@@ -97,7 +97,7 @@ test('a full context ends the iteration, and the next one starts empty', async (
     'Go',
   )
   expect(outcomes).toMatchObject([
-    { kind: 'exited', code: 1, error: expect.stringContaining('the context of the model is full') },
+    { kind: 'exited', code: 1, cause: 'context_full', error: expect.stringContaining('is full') },
     { kind: 'marker' },
   ])
   expect(requests[2]?.messages).toHaveLength(1)

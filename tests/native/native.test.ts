@@ -1,7 +1,8 @@
 import { expect, test } from 'bun:test'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { asked, conversationOf, openNative } from '../support/native.ts'
+import { makeProject } from '../support/project.ts'
 import { ofType } from '../support/record.ts'
 
 // The built-in agent in a chain, against a scripted model: what it says, does, costs and leaves.
@@ -120,6 +121,22 @@ test('project instructions that are too long are named, not dropped silently', a
   expect(asked(stage)[0]?.system.at(-1)?.text).toContain(
     '# AGENTS.md of the project\n\nIt is not included here, because it is 68',
   )
+})
+
+test('project instructions that a repository links from outside are not sent', async () => {
+  await using stage = await openNative([DONE, DONE])
+  const secret = makeProject({ config: 'PRIVATE' })
+  symlinkSync(join(secret, 'config'), join(stage.cwd, 'AGENTS.md'))
+  const git = (...args: string[]) => Bun.spawnSync(['git', ...args], { cwd: stage.cwd })
+  git('init', '-q')
+  git('add', 'AGENTS.md')
+  await stage.run('nat', '-p', 'Go')
+  git('rm', '-q', '--cached', 'AGENTS.md')
+  await stage.run('nat', '-p', 'Go')
+  const [tracked, own] = asked(stage).map(({ system }) => system.at(-1)!.text)
+  expect(tracked).not.toContain('PRIVATE')
+  expect(tracked).toEndWith('It is not included here, because it is a link out of the project.')
+  expect(own).toEndWith('# AGENTS.md of the project\n\nPRIVATE')
 })
 
 test('it ends after its last turn although it wants more', async () => {

@@ -45,6 +45,8 @@ test('a call interrupted by a kill is answered as interrupted on resume', async 
 test('usage before a kill is counted once', async () => {
   await using stage = await openNative([{ tool: bash('touch began; sleep 600') }, DONE])
   await killAt(stage, 'began', 'nat:3', '-p', 'Go.')
+  const killed = JSON.parse((await stage.run('show', '--json')).stdout)
+  expect(killed.spent.tokens).toMatchObject({ input: 100, output: 20 })
   await stage.run('resume', '--kill-orphans')
   const [run] = runsOf(stage.cwd)
   const ended = ofType(journalOf(stage.cwd, run!), 'run_ended').at(-1)

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { forkhestra } from '../support/forkhestra.ts'
+import { forkhestra, Running } from '../support/forkhestra.ts'
 import { asked, openNative } from '../support/native.ts'
 import { makeProject } from '../support/project.ts'
 import {
@@ -8,6 +8,7 @@ import {
   openaiResponses,
   startProvider,
   type ProviderTurn,
+  type Render,
   type ScriptedProvider,
 } from '../support/providers.ts'
 
@@ -262,3 +263,27 @@ test.each(LIMITS)(
     expect(stdout).toContain('Both are short.')
   },
 )
+
+const REDIRECTED: readonly (readonly [string, Render, object, Readonly<Record<string, string>>])[] =
+  [
+    ['Google', gemini, { model: 'google/gemini-2.5-pro' }, { GEMINI_API_KEY: 'k' }],
+    ['OpenAI', openaiResponses, { model: 'openai/gpt-6-sol' }, { OPENAI_API_KEY: 'k' }],
+    ['a compatible service', chatCompletions, { model: 'compatible/m' }, {}],
+  ]
+
+test.each(REDIRECTED)('%s: a redirect is not followed', async (_, render, agent, env) => {
+  await using other = await startProvider(render, TURNS)
+  const error = { status: 307, body: {}, headers: { location: `${other.url}/elsewhere` } }
+  await using provider = await startProvider(
+    render,
+    Array.from({ length: 5 }, () => ({ error })),
+  )
+  const agents = { nat: { engine: 'native', queue: false, ...agent, baseUrl: provider.url } }
+  const configuration = JSON.stringify({ agents, chains: {} })
+  const cwd = makeProject({ 'forge/orch/chains.json': configuration })
+  const running = new Running(['nat', '-p', 'Go'], { cwd, env: { ...env } })
+  await running.printed(`${provider.url} redirects to ${other.url}; redirects are not followed`)
+  running.signal('SIGKILL')
+  await running.finished
+  expect(other.requests).toEqual([])
+})

@@ -37,7 +37,7 @@ test('a prompt is checked and nothing runs', async () => {
   expect(await check(cwd, ['p.md'])).toEqual({
     code: 0,
     stderr: '',
-    stdout: `p.md: what would happen, nothing was run.
+    stdout: `p.md: dry run, nothing was executed.
 
 Setup, before the agent starts:
   line 1  read design.md: 4 KiB, about 1.0k tokens
@@ -45,7 +45,7 @@ Setup, before the agent starts:
   line 3  queue prep: "Prepare it" (agent say)
   line 4  start all queued tasks
 
-Content, what the agent gets: 1 line, 9 bytes, about 3 tokens
+Content, sent to the agent: 1 line, 9 bytes, about 3 tokens
   | Build it.
 
 Teardown, after the agent has completed:
@@ -76,7 +76,7 @@ test('a prompt can be read from standard input', async () => {
 test.each([
   ["printf '\\377'", 'not UTF-8'],
   ["printf 'a\\0b'", 'standard input:1:2  The prompt contains a NUL byte.'],
-  ['cat /dev/zero', 'too long, the limit is 16 MiB'],
+  ['cat /dev/zero', 'too long; the limit is 16 MiB'],
 ])('of %s on standard input no prompt is made', async (command, message) => {
   const { code, stderr } = await shell(`${command} | forkhestra prompt check -`, project())
   expect(stderr).toContain(message)
@@ -112,7 +112,7 @@ test('a mistake in the prompt of the last step is reported before the first one 
   ]
   const cwd = project(config({ chains: { c: { steps } } }))
   const { code, stderr } = await forkhestra(['--chain', 'c'], { cwd })
-  expect(stderr).toContain('the prompt of step 2:1:1  /send is not a command for prompts.')
+  expect(stderr).toContain('the prompt of step 2:1:1  /send is not a prompt command.')
   expect(code).toBe(2)
   expect(existsSync(join(cwd, 'ran.txt'))).toBe(false)
 })
@@ -147,13 +147,13 @@ test('the configured limit and folders apply to /read', async () => {
   const cwd = project({ 'long.md': 'A longer file.', ...config({ chains }) })
   const usual = await checkJson(cwd, ['--chain', 'usual'])
   expect(usual.json.steps[0]?.setup).toMatchObject([
-    { error: expect.stringContaining('outside of the project') },
+    { error: expect.stringContaining('outside the project') },
     { bytes: 14 },
   ])
   const wide = await checkJson(cwd, ['--chain', 'wide'])
   expect(wide.json.steps[0]?.setup).toMatchObject([
     { bytes: 6 },
-    { error: expect.stringContaining('it is 14 bytes long, the limit is 6 bytes') },
+    { error: expect.stringContaining('it is 14 bytes, over the limit of 6 bytes') },
   ])
 })
 
@@ -168,14 +168,14 @@ test('any path for /read is answered at once and the prompt stays valid', async 
   truncateSync(join(cwd, 'big'), 100 * 1024 * 1024)
   const expected = {
     fifo: 'is not a regular file',
-    passwd: 'is outside of the project',
-    zero: 'is outside of the project',
-    '/dev/zero': 'is outside of the project',
-    '/etc/passwd': 'is outside of the project',
-    '../../etc/group': 'is outside of the project',
-    loop: 'is part of a loop of symbolic links',
+    passwd: 'is outside the project',
+    zero: 'is outside the project',
+    '/dev/zero': 'is outside the project',
+    '/etc/passwd': 'is outside the project',
+    '../../etc/group': 'is outside the project',
+    loop: 'is in a symbolic link loop',
     folder: 'is a directory',
-    big: 'is 100 MiB long, the limit is 256 KiB',
+    big: 'is 100 MiB, over the limit of 256 KiB',
     'nul.bin': 'is a binary file',
     'latin.txt': 'is not UTF-8 text',
   }
@@ -250,6 +250,16 @@ test('prompt check warns of a command that does not start its line', async () =>
   expect(stdout).toEndWith(
     "Warning: '/read' is sent as plain text: commands must start in column 1.\n",
   )
+})
+
+test('a run warns of a command in the middle of the text, which is not carried out', async () => {
+  const cwd = makeProject({ 'p.md': 'Go.\n/push name=a "x"\nThen end.\n' })
+  const run = await forkhestra(['echo', '--prompt-file', 'p.md'], { cwd })
+  const warning = "'/push' in the middle of the text is sent as plain text."
+  expect(run.stderr).toContain(`[forkhestra] Warning: p.md: ${warning}`)
+  expect(run.stdout).toContain('Go.\n/push name=a "x"\nThen end.\n')
+  const { stdout } = await forkhestra(['prompt', 'check', 'p.md'], { cwd })
+  expect(stdout).toContain(`\nWarning: ${warning}`)
 })
 
 test('prompt check warns of lines that look like commands', async () => {

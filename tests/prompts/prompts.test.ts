@@ -134,7 +134,7 @@ test('--prompt and --prompt-file exclude each other', async () => {
   const { code, stderr } = await forkhestra(['say', '-p', 'x', '--prompt-file', 'p.md'], { cwd })
   expect([code, stderr]).toEqual([
     2,
-    '[forkhestra] Error: --prompt and --prompt-file cannot be combined.\n  Give one of them.\n',
+    '[forkhestra] Error: --prompt and --prompt-file cannot be combined.\n  Use one or the other.\n',
   ])
 })
 

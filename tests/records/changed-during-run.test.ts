@@ -147,3 +147,26 @@ describe('a record that an agent replaces by a link', () => {
     }
   })
 })
+
+test('an end that an agent writes does not make a killed run complete', async () => {
+  const cwd = makeProject({
+    'forge/x': '',
+    forger: sh(
+      '[ -e tried ] && exit 0',
+      'touch tried',
+      'cd "$FORKHESTRA_RECORD"',
+      `seq=$(tail -n 1 events.ndjson | sed 's/.*"seq":\\([0-9]*\\).*/\\1/')`,
+      'at=$(date -u +%FT%T.000Z)',
+      `printf '{"type":"run_ended","at":"%s","run":"%s","seq":%s,"worker":"w","ok":true,"exitCode":0,"leftovers":[]}\\n' "$at" "$FORKHESTRA_RUN_ID" $((seq + 1)) >>events.ndjson`,
+      'kill -9 $PPID',
+    ),
+  })
+  expect((await forkhestra(['forger'], { cwd })).code).toBe(137)
+  const { stdout } = await forkhestra(['runs'], { cwd })
+  expect(stdout).toContain(' dead ')
+  expect((await forkhestra(['show'], { cwd })).stdout).not.toContain('complete (exit code 0)')
+  const resumed = await forkhestra(['resume'], { cwd })
+  expect(resumed.stdout).toContain('Done: forger (exit 0)')
+  expect(resumed.code).toBe(0)
+  expect((await forkhestra(['runs'], { cwd })).stdout).toContain('1/1 steps')
+})

@@ -80,6 +80,11 @@ const DAMAGED_STATES: readonly (readonly [path: string, value: unknown])[] = [
   ['state.steps.0.iterations', 'x'],
   ['state.spent', []],
   ['state.cwd', 5],
+  ['state.ended', null],
+  ['state.ended.ok', 'x'],
+  ['state.startedAt', undefined],
+  ['state.steps.0.isSetUp', 'x'],
+  ['offset', []],
 ]
 
 test.each(DAMAGED_STATES)('a checkpoint with a wrong %s does no harm', async (path, value) => {

@@ -47,7 +47,7 @@ describe.each(DAMAGE)('a live run whose lock was %s', (_, damage) => {
         expect(stderr).toContain(`Run ${id} is already running (another process)`)
       }
       expect((await again('runs')).stdout).toContain(`${id}  running`)
-      expect((await again('status')).stdout).toContain(`Live runs:\n  ${id}  running`)
+      expect((await again('status')).stdout).toContain(`Active runs:\n  ${id}  running`)
       expect((await again('show')).stdout).toContain(`Run ${id}: running`)
       expect((await again('doctor')).stdout).toContain(`${id} is active here`)
       expect((await again('clean', '--keep', '0')).stdout).toContain('Nothing to remove')

@@ -187,7 +187,7 @@ Step 3: ./good: not started
 Next:
   forkhestra resume <id>                       resume at step 2
   forkhestra show <id> --step 2 --iteration 2  the last iteration
-  forkhestra logs <id> --step 2                what was printed
+  forkhestra logs <id> --step 2                its output
 `.replaceAll(/ +<time>/g, ' <time>'),
     )
   })
@@ -247,6 +247,7 @@ Next:
       /waits \(quota\) until \d{4}-\d\d-\d\d \d\d:\d\d, continues in .*: out of quota/,
     )
     expect(text).toContain('forkhestra retry-now <id>')
+    expect(text).toMatch(/forkhestra stop <id> .* stop waiting and end the run$/m)
     expect(await output(['runs'], cwd)).toMatch(/waiting .*iteration 1\/9, continues in /)
     record.close()
   })
@@ -255,7 +256,10 @@ Next:
     [['show', 'zzzzz'], "No run matches 'zzzzz'."],
     [['show', '2020'], "Several runs match '2020'."],
     [['show', 'aaaaa', '--step', '7'], 'has no step 7.'],
-    [['show', 'aaaaa', '--step', '1', '--iteration', '4'], 'No receipt for iteration 4'],
+    [
+      ['show', 'aaaaa', '--step', '1', '--iteration', '4'],
+      'Step 1 has no iteration 4 that has ended.',
+    ],
     [['show', '--iteration', '1'], '--iteration and --round need --step'],
     [['show', '--step', 'two'], '--step is "two", expected a whole number of at least 1.'],
     [['show', 'aaaaa', 'bbbbb'], "Unexpected argument 'bbbbb'."],
@@ -270,6 +274,21 @@ Next:
     const { code, stderr } = await forkhestra(args, { cwd })
     expect(stderr).toContain(words)
     expect(code).toBe(2)
+  })
+
+  test.each([
+    [
+      ['--iteration', '1', '--attempt', '2'],
+      'Iteration 1 of step 1 has no attempt 2 that has ended.',
+    ],
+    [['--iteration', '1', '--round', '3'], 'Step 1 has no round 3.'],
+    [['--iteration', '7'], 'Step 1 has no iteration 7 that has ended.'],
+  ])('show %j of a step that ended after one iteration is refused', async (args, words) => {
+    const cwd = project()
+    await forkhestra(['true'], { cwd })
+    const whole = ['show', '--step', '1', ...args]
+    const { code, stderr } = await forkhestra(whole, { cwd })
+    expect([code, stderr]).toEqual([2, expect.stringContaining(words)])
   })
 
   test('a run is found by the beginning or the end of its id', async () => {
@@ -542,7 +561,7 @@ describe('stop and retry-now', () => {
     const run = new Running(['./slow:9'], { cwd })
     await run.printed('begin 1')
     expect(await output(['stop'], cwd)).toBe(
-      'Run <id> stops at the end of iteration 1/9 of step 1, ./slow.\n',
+      'Run <id> will stop after iteration 1/9 of step 1, ./slow.\n',
     )
     writeFileSync(join(cwd, 'go'), '')
     const { stdout } = await run.finished

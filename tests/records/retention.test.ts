@@ -32,7 +32,7 @@ function addForeign(root: string, own: string, id: string): string {
   return folder
 }
 
-describe('records that were not made here', () => {
+describe('records that were not created here', () => {
   test('are neither counted nor removed by a new run', async () => {
     const { cwd, own, root } = await makeOne()
     const ids = Array.from({ length: 60 }, (_, i) => `20200101-000000-old${i + 10}`)
@@ -44,7 +44,7 @@ describe('records that were not made here', () => {
   test('are listed by clean, and removed on request', async () => {
     const { cwd, own, root } = await makeOne()
     addForeign(root, own, '20200101-000000-old')
-    const kept = 'kept: 20200101-000000-old: it was not made here'
+    const kept = 'kept: 20200101-000000-old: it was not created here'
     const dry = await forkhestra(['clean', '--keep', '1', '--dry-run'], { cwd })
     expect(dry.stdout).toBe(
       `${kept}\nNothing to remove in ${root}\nTo remove these as well: --with-foreign\n`,

@@ -7,6 +7,7 @@ import { makeProject, sh } from '../support/project.ts'
 import { makeQueueProject } from '../support/queue.ts'
 import { runsOf } from '../support/record.ts'
 import { RECORDS } from '../support/records.ts'
+import { fileIn } from '../support/until.ts'
 
 const project = () =>
   makeProject({
@@ -62,7 +63,7 @@ test('if the newest record cannot be read, no older run is resumed', async () =>
       `[forkhestra] Error: The record of the newest run ${newest} cannot be read.\n` +
       `  To resume the one before it: forkhestra resume ${older}\n`,
   })
-  const warning = `the record of the newer run ${newest} cannot be read; this is run ${older}`
+  const warning = `the record of the newer run ${newest} cannot be read; using run ${older}`
   for (const command of ['show', 'logs']) {
     const { code, stderr } = await forkhestra([command], { cwd })
     expect(code).toBe(0)
@@ -99,7 +100,7 @@ test('status says that a run needs a larger budget to be resumed', async () => {
   await forkhestra(['--chain', 'c'], { cwd })
   const run = runsOf(cwd)[0]!
   expect(await statusOf(cwd)).toContain(
-    `Next: forkhestra show ${run}, then forkhestra resume ${run} --max-duration <more>\n`,
+    `Next: forkhestra show ${run}, then forkhestra resume ${run} --max-duration …\n`,
   )
 })
 
@@ -117,4 +118,39 @@ test('status points to the output of a live run, and a resumed one has no old de
   expect(json.live[0].steps[0]).not.toHaveProperty('detail')
   resumed.signal('SIGTERM')
   await resumed.finished
+})
+
+test('after a stop of run-queue, status says how to continue; a cancelled task is not pushed again', async () => {
+  const cwd = makeQueueProject('')
+  const push = (...words: string[]) => forkhestra(['push', '--agent', './agent', ...words], { cwd })
+  await push('name=a', 'touch up; until [ -e go ]; do sleep 0.05; done')
+  await push('name=b', 'true')
+  const running = new Running(['run-queue', '--parallel', '1'], { cwd })
+  await fileIn(cwd, 'up')
+  await forkhestra(['stop'], { cwd })
+  const run = runsOf(cwd)[0]!
+  expect(await statusOf(cwd)).toMatch(new RegExp(`${run} +running \\(stopping\\)`))
+  writeFileSync(join(cwd, 'go'), '')
+  await running.finished
+  expect(await statusOf(cwd)).toContain(`Next: forkhestra run-queue --run ${run}\n`)
+  const { stdout } = await forkhestra(['show'], { cwd })
+  expect(stdout).toMatch(/run-queue --run \S+ +continue with the remaining tasks$/m)
+  await forkhestra(['cancel', 'b'], { cwd })
+  expect(await statusOf(cwd)).not.toContain('forkhestra push')
+})
+
+test('show says that a run was asked to stop, and offers to stop it at once', async () => {
+  const cwd = makeProject({
+    'forge/.keep': '',
+    agent: sh('touch up', 'until [ -e go ]; do sleep 0.05; done'),
+  })
+  const running = new Running(['agent:2'], { cwd })
+  await fileIn(cwd, 'up')
+  await forkhestra(['stop'], { cwd })
+  const { stdout } = await forkhestra(['show'], { cwd })
+  expect(stdout).toContain(': running (stopping)\n')
+  expect(stdout).toMatch(/forkhestra stop \S+ --now +stop at once$/m)
+  writeFileSync(join(cwd, 'go'), '')
+  await running.finished
+  expect((await forkhestra(['show'], { cwd })).stdout).not.toContain('stopping')
 })

@@ -89,6 +89,27 @@ async function download(from: 'git' | 'an archive', change?: (record: string) =>
   return { cwd, outside, record: join(cwd, RUNS, FUTURE) }
 }
 
+interface Tree {
+  readonly root: { of: object[] }
+}
+
+test.each([
+  ['a step', (step: object) => step],
+  ['a step in a group', (step: object) => ({ kind: 'sequence', id: 'g1', of: [step] })],
+])('the plan of a record from elsewhere is shown without reading files: %s', async (_, place) => {
+  const { cwd } = await download('an archive', (record) => {
+    const path = join(record, 'plan.json')
+    const content = JSON.parse(readFileSync(path, 'utf8')) as { plan: Tree }
+    const { root } = content.plan
+    const prompt = [{ level: 'step', text: ['/read README\nGo'] }]
+    root.of = [place({ ...root.of[0], prompt })]
+    writeFileSync(path, JSON.stringify(content))
+  })
+  const { code, stdout } = await forkhestra(['resume', FUTURE], { cwd })
+  expect([code, stdout]).toEqual([1, expect.stringContaining(String.raw`"/read README\nGo"`)])
+  expect(stdout).not.toContain('before: read')
+})
+
 describe.each(['git', 'an archive'] as const)('a record that came from %s', (from) => {
   test('is not resumed: its plan is shown', async () => {
     const { cwd } = await download(from)
@@ -96,7 +117,7 @@ describe.each(['git', 'an archive'] as const)('a record that came from %s', (fro
       const { code, stdout, stderr } = await forkhestra(args, { cwd })
       expect([code, existsSync(join(cwd, 'started'))]).toEqual([1, false])
       expect(stdout).toContain(`command: ["${cwd}/evil"]`)
-      expect(stderr).toContain(`Run ${FUTURE} was not made here`)
+      expect(stderr).toContain(`Run ${FUTURE} was not created here`)
     }
   })
 
@@ -115,7 +136,7 @@ describe.each(['git', 'an archive'] as const)('a record that came from %s', (fro
       const args = [...command.split(' '), '--run', FUTURE]
       const { code, stderr } = await forkhestra(args, { cwd })
       expect([command, code]).toEqual([command, 1])
-      expect(stderr).toContain('was not made here')
+      expect(stderr).toContain('was not created here')
     }
     const { code, stdout } = await forkhestra(['push', 'Do it.', '--json'], { cwd })
     expect(code).toBe(0)
@@ -135,13 +156,13 @@ describe.each(['git', 'an archive'] as const)('a record that came from %s', (fro
     expect((await forkhestra(['resume'], { cwd })).stderr).toContain(`Run ${own} is complete`)
   })
 
-  test('can be viewed, with a note that it was not made here', async () => {
+  test('can be viewed, with a note that it was not created here', async () => {
     const { cwd } = await download(from)
     const foreign = from === 'git' ? 'tracked' : 'other_id'
     const { stdout } = await forkhestra(['runs', '--json'], { cwd })
     expect(JSON.parse(stdout)).toMatchObject({ runs: [{ id: FUTURE, foreign, status: 'failed' }] })
-    expect((await forkhestra(['runs'], { cwd })).stdout).toContain(`${FUTURE} was not made here`)
-    expect((await forkhestra(['show', FUTURE], { cwd })).stdout).toContain('not made here: ')
+    expect((await forkhestra(['runs'], { cwd })).stdout).toContain(`${FUTURE} was not created here`)
+    expect((await forkhestra(['show', FUTURE], { cwd })).stdout).toContain('not created here: ')
     expect((await forkhestra(['logs', FUTURE], { cwd })).stdout).toContain('working\n')
     expect((await forkhestra(['cost', FUTURE], { cwd })).code).toBe(0)
     expect((await forkhestra(['status'], { cwd })).code).toBe(0)
@@ -314,6 +335,10 @@ describe('to trust a record', () => {
     rmSync(join(record, 'signature'))
     const { stderr } = await resume(cwd)
     expect(stderr).toContain(`forkhestra resume ${FUTURE} --trust-record`)
+    expect(stderr).toContain(
+      `nothing is started: this is the plan of run ${FUTURE}, which works in`,
+    )
+    expect(stderr).not.toContain('See its plan')
     expect((await resume(cwd, '--trust-record')).code).toBe(1)
     expect(existsSync(join(cwd, 'started'))).toBe(true)
     rmSync(join(cwd, 'started'))
@@ -433,7 +458,7 @@ describe('a record of our own', () => {
     const env = { XDG_STATE_HOME: join(from, '.state') }
     const { code, stdout, stderr } = await forkhestra(['resume', id], { cwd, env })
     expect([code, stdout]).toEqual([1, expect.not.stringContaining('resumed\n')])
-    expect(stderr).toContain(`Run ${id} was not made here`)
+    expect(stderr).toContain(`Run ${id} was not created here`)
     const runs = await forkhestra(['runs', '--json'], { cwd, env })
     expect(JSON.parse(runs.stdout)).toMatchObject({ runs: [{ id, foreign: 'other_id' }] })
   })
@@ -562,7 +587,7 @@ describe('a record of 0.1.0', () => {
     expect([code, existsSync(join(cwd, 'started'))]).toEqual([1, false])
     expect(stdout).toContain(`command: ["${cwd}/review","Make it good."]`)
     expect(stderr).toContain(
-      `Run ${ID} was not made here: it has no signature for its plan: an older forkhestra made it`,
+      `Run ${ID} was not created here: its plan is not signed: it was created by an older version of forkhestra`,
     )
     expect(stderr).toContain(`If you trust it: forkhestra resume ${ID} --trust-record`)
     const trusted = await forkhestra(['resume', ID, '--trust-record'], { cwd })

@@ -104,7 +104,7 @@ test('list, validate and the dry run say where an agent comes from', async () =>
     '.claude/agents/README.md': '# Our agents\n',
   })
   const { stdout: list, stderr } = await run(cwd, 'list')
-  expect(list).toStartWith(`Agents of .claude/agents:
+  expect(list).toStartWith(`Agents in .claude/agents:
   reviewer  Use it when: code has changed. It reads  [31mall [0m of it.
 
 Built-in chains:
@@ -120,7 +120,7 @@ Built-in chains:
   })
   expect((await run(cwd, 'list', '--plain')).stdout).toContain('agent\treviewer\tdirect\n')
   const { stdout: valid } = await run(cwd, 'validate')
-  expect(valid).toContain('Agents of Claude Code: reviewer (.claude/agents/reviewer.md).\n')
+  expect(valid).toContain('Claude Code agents: reviewer (.claude/agents/reviewer.md).\n')
   const { stdout: dry } = await run(cwd, 'reviewer:3', '-p', 'Go.', '--dry-run')
   expect(dry).toContain('1. reviewer - loop up to 3 iterations')
   expect(dry).toContain('agent: .claude/agents/reviewer.md')
@@ -153,7 +153,7 @@ test('agents of the user are found unless something else has their name', async 
   const cwd = project({})
   const env = { ...ENV, HOME: home }
   const { stdout } = await forkhestra(['list'], { cwd, env })
-  expect(stdout).toStartWith('Agents of ~/.claude/agents:\n  poet  direct\n\n')
+  expect(stdout).toStartWith('Agents in ~/.claude/agents:\n  poet  direct\n\n')
   expect((await forkhestra(['poet', '-p', 'true'], { cwd, env })).code).toBe(0)
   expect(readFileSync(join(cwd, 'args-main'), 'utf8')).toContain('You rhyme.')
 })
@@ -195,4 +195,17 @@ test('a FIFO in the agents folder is ignored', async () => {
   const { code, stderr } = await run(cwd, 'pipe', '-p', 'true')
   expect(stderr).toContain('.claude/agents/pipe.md is not a regular file.')
   expect(code).toBe(2)
+})
+
+test('list shows the file and description of an agent that the configuration also mentions', async () => {
+  const cwd = makeProject({
+    '.claude/agents/critic.md':
+      '---\nname: critic\ndescription: Finds faults.\n---\nFind faults.\n',
+    'forge/orch/chains.json': JSON.stringify({
+      agents: { critic: { timeout: '20m' } },
+      chains: {},
+    }),
+  })
+  const { stdout } = await forkhestra(['list'], { cwd })
+  expect(stdout).toMatch(/^Agents in \.claude\/agents:\n {2}critic +Finds faults\.$/m)
 })

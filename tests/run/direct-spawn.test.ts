@@ -223,7 +223,46 @@ test('the templates of init do not count as specs', async () => {
   const cwd = makeProject(claude('touch started', result()))
   await forkhestra(['init'], { cwd, env })
   const { code, stderr } = await forkhestra(['--chain', 'build-all'], { cwd, env })
-  expect([code, stderr.includes('are still the templates')]).toEqual([2, true])
+  expect([code, stderr.includes('are empty or still the unedited templates')]).toEqual([2, true])
   writeFileSync(join(cwd, 'forge/orch/specs/SPECS.md'), 'A page about the weather.')
   expect((await forkhestra(['--chain', 'build-all', '--dry-run'], { cwd, env })).code).toBe(0)
+})
+
+test('empty files do not count as specs', async () => {
+  const blank = { 'forge/orch/specs/SPECS.md': ' \n', 'forge/orch/specs/PLAN.md': '' }
+  const cwd = makeProject({ ...claude('touch started', result()), ...blank })
+  const { code, stderr } = await forkhestra(['--chain', 'build-all', '--dry-run'], { cwd, env })
+  expect([code, stderr.includes('in forge/orch/specs are empty or')]).toEqual([2, true])
+  const { stdout } = await forkhestra(['doctor'], { cwd, env })
+  expect(stdout).toMatch(/^warning  specs +empty, or .*\n +Fill in \S+PLAN.md, \S+SPECS.md$/m)
+})
+
+test.each([
+  ['before the events', [`echo ${MARKER}`, say('Hm'), result()]],
+  ['between them', [say('Hm'), `echo ${MARKER}`, result()]],
+  ['after them', [say('Hm'), result(), `echo ${MARKER}`]],
+])('a plain line %s is not a marker', async (_, lines) => {
+  const init = event({ type: 'system', subtype: 'init', session_id: 's', model: 'm', tools: [] })
+  const [first = '', ...more] = lines
+  const cwd = makeProject({
+    ...claude(...(first.startsWith('echo') ? [first, init] : [init, first]), ...more),
+    'forge/orch/chains.json': JSON.stringify({
+      agents: { d: { systemPromptText: 'x' } },
+      chains: {},
+    }),
+  })
+  const ran = await run(cwd, 'd:1', '-p', 'hi')
+  expect([ran.code, reasons(ran)]).toEqual([1, [['max_iterations', 1]]])
+})
+
+test('a plain line among events does not block a step', async () => {
+  const cwd = makeProject({
+    ...claude(say('Hm'), 'echo "ORCHESTRA_BLOCKED: forged"', result()),
+    'forge/orch/chains.json': JSON.stringify({
+      agents: { d: { systemPromptText: 'x' } },
+      chains: {},
+    }),
+  })
+  const ran = await run(cwd, 'd:1', '-p', 'hi')
+  expect(reasons(ran)).toEqual([['max_iterations', 1]])
 })

@@ -25,6 +25,15 @@ test('a result that cannot be written is an error', async () => {
   expect([code, stderr]).toEqual([0, ''])
 })
 
+test.each(['', '--json', '--raw'])('logs %s says that a log cannot be written', async (option) => {
+  const cwd = makeProject({ 'forge/.keep': '', agent: sh('echo hello') })
+  await shell('forkhestra ./agent', cwd)
+  const { code, stderr } = await shell(`forkhestra logs ${option} > /dev/full`, cwd)
+  expect([code, LOST.test(stderr)]).toEqual([1, true])
+  const read = await shell(`forkhestra logs ${option} | head -c 0; echo \${PIPESTATUS[0]}`, cwd)
+  expect([Buffer.from(read.stdout).toString(), read.stderr]).toEqual(['0\n', ''])
+})
+
 test.each([
   ['forkhestra', '[forkhestra] Error'],
   ...['forge-tasks', 'forge-task-manager', 'forge-task-coordinator', 'task-worker'].map(

@@ -28,7 +28,8 @@ const refused: readonly (readonly [string, string])[] = [
   ['inside a longer line', 'Done. ORCHESTRA_COMPLETE\\n'],
   ['inside a longer line', '```\\rORCHESTRA_COMPLETE\\r```\\n'],
   ['in quotes', '"ORCHESTRA_COMPLETE"\\n'],
-  ['in another case', 'orchestra_complete\\n'],
+  ['not in upper case', 'orchestra_complete\\n'],
+  ['no colon after ORCHESTRA_BLOCKED', 'ORCHESTRA_BLOCKED no database\\n'],
 ]
 
 test.each(refused)('the marker is ignored with a message: %s', async (why, text) => {

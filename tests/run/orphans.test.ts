@@ -65,7 +65,7 @@ test('Ctrl-D at the question means no: neither a new run nor the dead one starts
     await pty.shows(QUESTION)
     pty.type('\u0004')
     expect(await pty.exited).toBe(2)
-    await pty.shows('Or start beside them anyway: add --anyway')
+    await pty.shows('Or start anyway: add --anyway')
     expect(pty.leftBehind()).toEqual([])
   }
   {

@@ -75,12 +75,21 @@ export class Running {
   }
 
   /** Waits until stdout contains the text. */
-  async printed(text: string): Promise<void> {
-    while (!this.#stdout.includes(text)) {
+  printed(text: string): Promise<void> {
+    return this.#said(text, () => this.#stdout)
+  }
+
+  /** Waits until stderr contains the text. */
+  warned(text: string): Promise<void> {
+    return this.#said(text, () => this.#stderr)
+  }
+
+  async #said(text: string, output: () => string): Promise<void> {
+    while (!output().includes(text)) {
       const { promise, resolve } = Promise.withResolvers<void>()
       this.#waiting.push(resolve)
       const ended = this.finished.then(() => 'ended' as const)
-      if ((await Promise.race([promise, ended])) === 'ended' && !this.#stdout.includes(text)) {
+      if ((await Promise.race([promise, ended])) === 'ended' && !output().includes(text)) {
         throw new Error(`ended without printing '${text}':\n${this.#stdout}${this.#stderr}`)
       }
     }

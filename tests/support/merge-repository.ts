@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { IntegrationTree } from '../../src/run/merge/integrate.ts'
-import { tipOf, type GitIn } from '../../src/run/merge/move-base.ts'
+import { tipOf, type GitIn } from '../../src/run/merge/move-branch.ts'
 import { runGit } from '../../src/run/process/git.ts'
 import { gitDirOf } from '../../src/run/worktrees/worktree-plan.ts'
 import { makeProject } from './project.ts'

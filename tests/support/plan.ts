@@ -15,6 +15,7 @@ const FACTS: Facts = {
   mustAsk: false,
   isOwnProgram: () => false,
   isInRepository: () => false,
+  isBareRepository: () => false,
   hasVariable: () => false,
   fileExists: () => false,
   readPrompt: () => '',
@@ -30,6 +31,8 @@ export interface Asked {
   readonly agents?: Record<string, AgentConfig>
   readonly overrides?: Overrides
   readonly isInRepository?: boolean
+  readonly isBareRepository?: boolean
+  readonly branching?: Request['branching']
   readonly configuration?: Request['configuration']
 }
 
@@ -39,6 +42,8 @@ export function make({
   agents = {},
   overrides,
   isInRepository = false,
+  isBareRepository = false,
+  branching,
   configuration,
 }: Asked) {
   const request: Request = {
@@ -53,9 +58,14 @@ export function make({
     args: [],
     cliPrompt: {},
     ...(overrides === undefined ? {} : { overrides }),
+    ...(branching === undefined ? {} : { branching }),
     ...(configuration === undefined ? {} : { configuration }),
   }
-  const facts = { ...FACTS, isInRepository: () => isInRepository }
+  const repository = {
+    isInRepository: () => isInRepository,
+    isBareRepository: () => isBareRepository,
+  }
+  const facts = { ...FACTS, ...repository }
   const { plan, warnings } = makePlan(request, facts)
   return { plan, warnings, policies: stepsOf(plan.root).map(({ policy }) => policy) }
 }

@@ -1,6 +1,6 @@
 import { readdirSync, rmSync } from 'node:fs'
 import { makeQueueProject } from './queue.ts'
-import type { Files } from './project.ts'
+import { makeProject, type Files } from './project.ts'
 
 const made: string[] = []
 
@@ -18,11 +18,21 @@ export function git(cwd: string, ...args: string[]): string {
 
 /** A repository in which every prompt is a script. */
 export function makeRepository(prompt = '', files: Files = {}): string {
-  const cwd = makeQueueProject(prompt, {
-    'file.txt': 'before\n',
-    '.gitignore': 'forge\nnotes/\n.state\n',
-    ...files,
-  })
+  return commitAll(
+    makeQueueProject(prompt, {
+      'file.txt': 'before\n',
+      '.gitignore': 'forge\nnotes/\n.state\n',
+      ...files,
+    }),
+  )
+}
+
+/** A repository with these files in its first commit. */
+export function makeCommitted(files: Files): string {
+  return commitAll(makeProject(files))
+}
+
+function commitAll(cwd: string): string {
   made.push(`${cwd}.worktrees`)
   git(cwd, 'init', '-q', '-b', 'main')
   git(cwd, 'config', 'user.name', 't')

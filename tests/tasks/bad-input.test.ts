@@ -8,6 +8,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  truncateSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs'
@@ -406,7 +407,7 @@ describe('broken files', () => {
     [
       'a link in a circle',
       (path: string) => symlinkSync(path, path),
-      'it is part of a loop of symbolic links',
+      'it is in a symbolic link loop',
     ],
     [
       'a link to nowhere',
@@ -774,6 +775,13 @@ test('a folder without read permission gives one message', async () => {
     expect(JSON.parse(stdout)).toMatchObject({ ok: false })
   }
   chmodSync(project.folder, 0o755)
+})
+
+test('a huge sparse state from an archive is ignored', async () => {
+  const project = new TaskProject({ 'TASK-001 - Good.md': GOOD })
+  writeState(project, {})
+  truncateSync(join(project.folder, '.local/state.json'), 2 ** 40)
+  expect((await project.run(['list', '--plain'])).stdout).toBe(GOOD_LINE)
 })
 
 test('a README among the tasks is not a broken task', async () => {

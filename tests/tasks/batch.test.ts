@@ -27,10 +27,10 @@ test('all missing references are reported at once, each with its line', async ()
   })
   expect(stderr).toBe(
     [
-      'forge-tasks: stdin:1: No task TASK-099. The only task is TASK-001.',
+      'forge-tasks: stdin:1: No task TASK-099. Similar ids: TASK-001 One',
       "  stdin:1: No task of this batch has the key 'x'.",
       "  stdin:3: 'zz/z' is not a task id. Use an id such as TASK-001 or 1.",
-      '  stdin:4: No task TASK-077. The only task is TASK-001.',
+      '  stdin:4: No task TASK-077. Similar ids: TASK-001 One',
       `  stdin:5: Duplicate key 'c'. "C" has the same key.`,
       "  stdin:5: No task of this batch has the key 'y'.",
       '',

@@ -41,7 +41,7 @@ describe('a task file that is longer than 16 MiB', () => {
     expect(found.code).toBe(1)
     expect(found.stdout).toContain('run: forge-tasks doctor --fix')
     expect(await project.must('doctor', '--fix', '--plain')).toBe(
-      'TASK-001 - A.md:1: it is 17 MiB long, the limit is 16 MiB -> cut long sections; the full text is in "TASK-001 - A.full.txt"\n',
+      'TASK-001 - A.md:1: it is 17 MiB, over the limit of 16 MiB -> cut long sections; the full text is in "TASK-001 - A.full.txt"\n',
     )
     expect(project.read('TASK-001 - A.full.txt')).toBe(text)
     expect(statSync(join(project.folder, 'TASK-001 - A.md')).size).toBeLessThan(MIB)

@@ -241,7 +241,7 @@ test('a mistake is answered with its hint and changes nothing', async () => {
     ['view', { id: '7' }, 'No task TASK-007.\nSimilar ids:\n  TASK-003  C\n  TASK-002  B'],
     ['view', { id: '../x' }, "'../x' is not a task id.\nUse an id such as TASK-001 or 1."],
     ['claim', { id: '2' }, 'TASK-002 is not ready: it waits for TASK-001 (To Do).\n'],
-    ['claim', { id: '1', lease: 'long' }, "lease is 'long', expected a time.\n"],
+    ['claim', { id: '1', lease: 'long' }, "lease is 'long', expected a duration.\n"],
     ['edit', { ids: ['1', '9'], title: 'X' }, 'No task TASK-009.'],
     ['edit', { ids: ['1'], dependsOn: ['2'] }, 'TASK-001 would depend on itself: '],
     ['edit', { ids: ['1'], status: 'don' }, "Unknown status 'don', did you mean 'done'?"],
@@ -373,6 +373,17 @@ test('archives and deletes', async () => {
   expect(await agent.call('archive', { done: true })).toBe('Nothing to archive.')
   expect(await agent.call('archive', { ids: ['3'], delete: true })).toBe('Deleted TASK-003')
   expect(project.names()).toEqual(['TASK-004 - D.md'])
+})
+
+test('edit reports work that is added to a task that stays Done', async () => {
+  const project = new TaskProject()
+  await using agent = await Agent.start(project)
+  await agent.call('create', { tasks: [{ title: 'A', status: 'done' }] })
+  expect(await agent.call('edit', { ids: ['1'], ac: ['It works'] })).toBe(
+    'TASK-001 | Done | - | A\n\nTASK-001 is Done, so no agent will work on it; set it to To Do to reopen it',
+  )
+  const reopened = { ids: ['1'], ac: ['It is fast'], status: 'todo' }
+  expect(await agent.call('edit', reopened)).toBe('TASK-001 | To Do | - | A')
 })
 
 test('edit and release report whose claim they ended', async () => {

@@ -311,7 +311,7 @@ describe('which agents are checked', () => {
     )
     expect([code, result]).toEqual([0, [['marker', 1]]])
     const argv = readFileSync(join(cwd, 'argv'), 'utf8')
-    expect(argv).toContain('Work on the task TASK-002 and on no other.')
+    expect(argv).toContain('Work only on task TASK-002.')
     expect(argv).not.toContain('--task\n')
   })
 
@@ -320,7 +320,7 @@ describe('which agents are checked', () => {
     async (args) => {
       const cwd = withTasks(['One'], claude({ '*': ['touch started'] }))
       const { code, stderr } = await run(cwd, 'builder:2', '--', ...args)
-      expect(stderr).toBe('[forkhestra] Error: --task has no task id\n  Write: --task TASK-001\n')
+      expect(stderr).toBe('[forkhestra] Error: --task needs a task id\n  Use: --task TASK-001\n')
       expect([code, existsSync(join(cwd, 'started'))]).toEqual([2, false])
     },
   )
@@ -330,6 +330,8 @@ describe('which agents are checked', () => {
     const cwd = withTasks(['One', 'Two'], { ...files, ...claude({}) })
     const { stdout } = await run(cwd, 'w:3', '--dry-run')
     expect(stdout).toContain('       tasks: the marker counts once no task is ready (2 are now)\n')
+    const once = await run(cwd, 'w', '--dry-run')
+    expect(once.stdout).toContain('tasks: the step is complete once no task is ready (2 are now)\n')
     const off = await run(cwd, 'w:3', '--dry-run', '--', '--task', '1')
     expect(off.stdout).not.toContain('tasks:')
   })
@@ -354,6 +356,15 @@ describe('open tasks when a builder prints its marker', () => {
     const cwd = withTasks(['One'], play('forge-tasks next --claim >/dev/null'))
     const { code, refusals } = await runJson(cwd, 'builder:2')
     expect([code, refusals]).toEqual([1, ['tasks_ready', 'tasks_ready']])
+  })
+
+  test('a task that it claimed is not in work elsewhere if it cannot be released', async () => {
+    // As on a full disk, no task can be changed.
+    const damage = 'ln -sf nowhere forge/tasks/.local/lock'
+    const cwd = withTasks(['One'], play(`forge-tasks next --claim >/dev/null; ${damage}`))
+    const { code, refusals } = await runJson(cwd, 'builder:2')
+    expect([code, refusals]).toEqual([1, ['tasks_ready', 'tasks_ready']])
+    expect(tasks(cwd, ['list', '--plain'])).toContain('TASK-001 | In Progress')
   })
 
   test.each([
@@ -516,7 +527,7 @@ describe('open tasks when a builder prints its marker', () => {
     test('every report says so, with the command to use', async () => {
       const { cwd, code, stderr } = await build(DONE)
       expect(stderr).toContain(
-        `[forkhestra] Note: ${words}[forkhestra] To review them before you commit: git status\n`,
+        `[forkhestra] Note: ${words}[forkhestra] To review uncommitted changes before you commit: git status\n`,
       )
       expect([code, (await run(cwd, 'show')).stdout.includes(`\n  ${words}`)]).toEqual([0, true])
       expect((await run(cwd, 'status')).stdout).toContain(`\n    ${words}`)
@@ -615,6 +626,58 @@ describe('all tasks Done, a check that fails and no marker', () => {
   })
 })
 
+describe('in a group', () => {
+  const REVIEW = [
+    'echo "review: $(cat built 2>/dev/null | wc -l)" >>reviews',
+    'echo ORCHESTRA_COMPLETE',
+  ]
+
+  test.each(['(builder:3 -> reviewer:1):2', 'builder:3 || fk:builder:3', '@build -> reviewer:1'])(
+    '%s is refused without any task',
+    async (chain) => {
+      const cwd = makeProject(claude({ '*': ['touch started'] }))
+      const { code, stderr } = await run(cwd, chain)
+      expect([code, existsSync(join(cwd, 'started'))]).toEqual([2, false])
+      expect(stderr).toContain("'builder' builds from forge-tasks, and there are no tasks in")
+    },
+  )
+
+  test('the review comes after the round that built the last task', async () => {
+    const cwd = withTasks(['One', 'Two', 'Three'], claude({ builder: BUILD, reviewer: REVIEW }))
+    const { code, stdout } = await run(cwd, '(builder:1 -> reviewer:1):2')
+    expect(stdout.split(STILL_READY)).toHaveLength(3)
+    expect([code, existsSync(join(cwd, 'reviews'))]).toEqual([1, false])
+    expect((await run(cwd, 'resume')).code).toBe(0)
+    expect(readFileSync(join(cwd, 'reviews'), 'utf8')).toBe('review: 3\n')
+    expect(statuses(cwd)).toEqual(['Done', 'Done', 'Done'])
+  })
+
+  test('a task that the review files is built in the next round', async () => {
+    const files = ['[ -e reviews ] || forge-tasks create "Fix it" --ac "It works" >/dev/null']
+    const review = [
+      ...files,
+      'echo x >>reviews',
+      '[ "$(wc -l <reviews)" = 2 ] && echo ORCHESTRA_COMPLETE',
+    ]
+    const cwd = withTasks(['One'], claude({ builder: BUILD, reviewer: [...review, 'exit 0'] }))
+    const { code } = await run(cwd, '(builder:3 -> reviewer:1):3')
+    expect([code, builtBy(cwd)]).toEqual([0, ['TASK-001', 'TASK-002']])
+  })
+
+  test('a builder with all tasks Done is not started, the review is', async () => {
+    const play = { builder: ['touch started'], reviewer: REVIEW }
+    const cwd = withTasks(['One'], claude(play))
+    tasks(cwd, ['edit', '1', '--check-ac', '1', '--status', 'done'])
+    const { code, stdout } = await run(cwd, '(builder:3 -> reviewer:1):2')
+    expect(stdout).toContain('Not started: builder (the only task is Done)')
+    expect([code, existsSync(join(cwd, 'started')), existsSync(join(cwd, 'reviews'))]).toEqual([
+      0,
+      false,
+      true,
+    ])
+  })
+})
+
 describe('a worker', () => {
   const play = (line: string) => claude({ '*': [line, 'echo ORCHESTRA_COMPLETE'] })
   const NOT_DONE = '[forkhestra] Marker ignored: its task is not done\n'
@@ -639,6 +702,15 @@ describe('a worker', () => {
     expect([code, stdout]).toEqual([1, expect.stringContaining('not all of its criteria')])
   })
 
+  test('is not complete while a second file has the id of its task', async () => {
+    const done = '---\\nid: TASK-001\\nstatus: Done\\ncreatedAt: 1970-01-01T00:00:00.000Z\\n---\\n'
+    const forge = `printf -- '${done}' >'forge/tasks/TASK-001 - aaa.md'`
+    const cwd = withTasks(['One'], play(forge))
+    const { code, stdout } = await run(cwd, 'task-worker:2', '--', '--task', '1')
+    expect(stdout.split(NOT_DONE)).toHaveLength(3)
+    expect([code, stdout]).toEqual([1, expect.stringContaining('another file of TASK-001')])
+  })
+
   test.each([[['--', '--task', '1']], [[]]])('is complete with its task, with %j', async (args) => {
     const cwd = withTasks(['One', 'Two'], play('forge-tasks edit 1 --check-ac 1 -s done >&2'))
     expect((await run(cwd, 'task-worker:3', ...args)).code).toBe(0)
@@ -660,6 +732,16 @@ describe('a worker', () => {
     expect([code, existsSync(join(cwd, 'started'))]).toEqual([2, false])
     expect(stderr).toContain('No task TASK-009.')
   })
+})
+
+test('a run that unreadable task files block suggests forge-tasks doctor', async () => {
+  const cwd = withTasks(['One', 'Two'], claude({ builder: ['echo ORCHESTRA_COMPLETE'] }))
+  for (const id of ['1', '2']) tasks(cwd, ['edit', id, '--check-ac', '1', '-s', 'done'])
+  writeFileSync(join(cwd, 'forge/tasks/TASK-003 - Three.md'), '---\nstatus: Sometime\n---\n')
+  const { code, stderr } = await run(cwd, 'builder:2')
+  expect(code).toBe(1)
+  expect(stderr).toContain('Find the unreadable task files with forge-tasks doctor, fix them')
+  expect(stderr).not.toContain('--status todo')
 })
 
 describe('with nothing to build', () => {
@@ -696,6 +778,10 @@ describe('with nothing to build', () => {
       true,
       false,
     ])
+    // As a program of its own, it has another -p.
+    const name = worker.replace(':3', '')
+    const prompts = `forkhestra ${name} -p "Fix the tests", or: ${name} "Fix the tests"\n`
+    expect(stderr).toEndWith(`  For work without tasks pass a prompt: ${prompts}`)
     const unknown = await run(cwd, worker, '--', '--task', 'PROJ-7')
     expect([unknown.code, unknown.stderr]).toEqual([
       2,
@@ -710,7 +796,7 @@ describe('with nothing to build', () => {
   })
 
   test.each([
-    ['a prompt of the command line', {}, ['builder:2', '-p', 'Fix the tests']],
+    ['a prompt on the command line', {}, ['builder:2', '-p', 'Fix the tests']],
     ['"tasks": false', configured({ builder: { tasks: false } }), ['builder:2']],
     ['a task of its own', {}, ['builder:2', '--', '--task', '1']],
     [
@@ -804,6 +890,21 @@ describe('with nothing to build', () => {
       expect(shown.stdout).toContain('\nStep 2: builder: not started: there are no tasks\n')
       const status = await run(cwd, 'status')
       expect(status.stdout).toContain('\n    2. builder: not started: there are no tasks\n')
+    })
+
+    test('without a planner, the next command does not ask for specs', async () => {
+      const steps = [
+        { agent: 'task-manager', prompt: 'Create tasks for a login page' },
+        { agent: 'task-coordinator', iterations: 10 },
+      ]
+      const cwd = makeProject({
+        ...claude({ '*': ['echo ORCHESTRA_COMPLETE'] }),
+        ...configured({}, { c: { steps } }),
+      })
+      const { code, stderr } = await run(cwd, '--chain', 'c')
+      expect([code, stderr]).toEqual([0, '[forkhestra] To check the tasks: forge-tasks list\n'])
+      expect((await run(cwd, 'show')).stdout).toMatch(/^ {2}forge-tasks list +check the tasks$/m)
+      expect((await run(cwd, 'status')).stdout).toContain('\nNext: forge-tasks list\n')
     })
 
     test('a failing check is work for the builder', async () => {

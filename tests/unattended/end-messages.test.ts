@@ -1,7 +1,8 @@
 import { expect, test } from 'bun:test'
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeChain, runChain, startChain } from '../support/chains.ts'
+import { tasks } from '../support/builders.ts'
 import { FORKHESTRA, forkhestra } from '../support/forkhestra.ts'
 import { Pty } from '../support/pty.ts'
 import { makeProject, sh } from '../support/project.ts'
@@ -42,7 +43,7 @@ test.each([
   })
   const { code, stdout, stderr } = await runChain(cwd, { args, env: { IS_SANDBOX: '1' } })
   expect(stdout).toContain(`Failed at step 1: w (budget of ${of} spent: ${words})\n`)
-  expect([code, stderr.includes(' --max-cost <more>\n')]).toEqual([1, true])
+  expect([code, stderr.includes(' --max-cost …\n')]).toEqual([1, true])
 })
 
 /** Records its cost limit and spends all of it. */
@@ -73,7 +74,7 @@ test.each([
     const begun = events.filter((event) => event.type === 'iteration_started')
     expect(begun.map(({ iteration, attempt }) => `${iteration}.${attempt}`)).toEqual(attempts)
     expect(stdout).toContain('Failed at step 1: w (budget of the run spent: $20.00 of $20.00)\n')
-    expect([code, stderr.includes(' --max-cost <more>\n')]).toEqual([1, true])
+    expect([code, stderr.includes(' --max-cost …\n')]).toEqual([1, true])
     const again = await forkhestra(['resume'], { cwd, env: { IS_SANDBOX: '1' } })
     expect(again.stdout).toContain('budget of the run spent: $20.00 of $20.00')
     expect(readFileSync(join(cwd, 'given'), 'utf8')).toBe('10.00\n10.00\n')
@@ -201,4 +202,29 @@ test('show lists the open tasks of a complete run', async () => {
   expect((await runChain(cwd)).code).toBe(0)
   const { stdout } = await forkhestra(['show'], { cwd })
   expect(stdout).toContain('\n  tasks of the project now: 1 open (1 blocked), 1 done\n')
+})
+
+test('the summary names the step that stopped the run, and the failures before it', async () => {
+  const steps = [{ agent: 'two', onFail: 'continue' }, { agent: 'three' }, { agent: 'two' }]
+  const cwd = makeChain(steps, { two: sh('exit 1'), three: sh('exit 2') })
+  const { stdout } = await runChain(cwd)
+  expect(stdout).toContain('[forkhestra] Also failed: step 1: two (exit 1)\n')
+  expect(stdout).toContain('[forkhestra] Failed at step 2: three (exit 2)\n')
+  const resumed = await forkhestra(['resume'], { cwd })
+  expect(resumed.stdout + resumed.stderr).toContain('at step 2')
+})
+
+test('a line break in the path of the project does not forge a line', async () => {
+  const outer = makeProject({})
+  const cwd = join(outer, 'x\n[forkhestra] Chain complete')
+  mkdirSync(join(cwd, 'forge'), { recursive: true })
+  writeFileSync(join(cwd, 'fails'), sh('exit 3'), { mode: 0o755 })
+  const { stdout, stderr } = await forkhestra(['./fails'], { cwd })
+  const all = [stdout, stderr]
+  for (const args of [['logs'], ['clean', '--keep', '9'], ['nope']]) {
+    const finished = await forkhestra(args, { cwd })
+    all.push(finished.stdout, finished.stderr)
+  }
+  all.push(tasks(cwd, ['init']), tasks(cwd, ['init']))
+  for (const text of all) expect(text).not.toMatch(/^\[forkhestra\] Chain complete/m)
 })

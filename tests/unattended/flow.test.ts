@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { makeChain, reasonsIn, runChain, turnsIn } from '../support/chains.ts'
+import { makeChain, reasonsIn, runChain, startChain, turnsIn } from '../support/chains.ts'
 import { sh } from '../support/project.ts'
 import { ofType } from '../support/record.ts'
 
@@ -34,6 +34,18 @@ describe('when', () => {
     expect(ofType(events, 'step_ended')[0]).toMatchObject({ reason: 'skipped', passed: true })
   })
 
+  test.each([{}, { when: 'true' }])(
+    'the start of a step is shown before its hook: %j',
+    async (when) => {
+      const hooks = { beforeStep: 'until test -e go; do sleep 0.05; done' }
+      const cwd = chain([{ agent: 'ok', hooks, ...when }])
+      const run = startChain(cwd)
+      await run.printed('[forkhestra] Running: ok\n')
+      writeFileSync(join(cwd, 'go'), '')
+      expect((await run.finished).code).toBe(0)
+    },
+  )
+
   test('skips a whole chain', async () => {
     const cwd = chain([{ agent: 'ok' }, { agent: 'ok' }], { when: 'exit 1' })
     const { code, stdout } = await runChain(cwd)
@@ -53,6 +65,28 @@ describe('when', () => {
       reasons: ['error'],
     })
     expect(whole.stdout).toContain('when: /: exit 126')
+  })
+
+  test.each([
+    ['kill -9 $$', 'killed by SIGKILL'],
+    ["sh -c 'kill -9 $$'; exit $?", 'exit 137'],
+    ['sleep 60', 'timed out after 1 s'],
+  ])('is an error if it gives no answer: %s', async (when, why) => {
+    const cwd = chain([{ agent: 'ok', when, timeout: '1s' }])
+    const { code, stdout, events } = await runChain(cwd)
+    expect({ code, reasons: reasonsIn(events), calls: calls(cwd) }).toEqual({
+      code: 1,
+      reasons: ['error'],
+      calls: [],
+    })
+    expect(stdout).toContain(`when cannot be run: ${when}: ${why}`)
+  })
+
+  test('of a chain is an error if it gives no answer', async () => {
+    const cwd = chain([{ agent: 'ok' }], { when: 'kill -9 $$' })
+    const { code, stdout } = await runChain(cwd)
+    expect({ code, calls: calls(cwd) }).toEqual({ code: 1, calls: [] })
+    expect(stdout).toContain('when: kill -9 $$: killed by SIGKILL')
   })
 })
 

@@ -119,7 +119,7 @@ test.each([
     const cwd = makeChain([{ agent: 'agent', iterations, [role]: 'sleep 60' }], { agent })
     const { code, events, stdout } = await runChain(cwd, { args: ['--max-duration', '900ms'] })
     expect({ code, reasons: reasonsIn(events) }).toEqual({ code: 1, reasons: ['budget'] })
-    expect(stdout).toMatch(/\(budget spent: sleep 60: no time left after another [\d.]+ s\)/)
+    expect(stdout).toMatch(/\(budget spent: sleep 60: the remaining [\d.]+ s ran out\)/)
   },
 )
 

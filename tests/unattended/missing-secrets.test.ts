@@ -28,7 +28,7 @@ test('resume asks for a prompt with a secret again and accepts only the same tex
   const prompt = 'Log in with DB_PASSWORD=Tr0ub4dor-3 and tidy up'
   const cwd = makeProject({ agent: AGENT, 'forge/.keep': '' })
   const ran = withRecord(await forkhestra(['agent', '-p', prompt], { cwd }), cwd)
-  const lacks = 'DB_PASSWORD=[masked] in the prompt of the command line'
+  const lacks = 'DB_PASSWORD=[masked] in the prompt on the command line'
   expect(ran.stderr).toContain(
     `(${lacks}), which are not recorded: to resume this run, you will have to pass the prompt`,
   )
@@ -58,6 +58,30 @@ test('a recorded prompt is not needed for a resume and cannot be changed', async
   await forkhestra(['agent', '-p', 'Tidy up'], { cwd })
   const { code, stderr } = await forkhestra(['resume', '-p', 'Tidy down'], { cwd })
   expect([code, stderr]).toEqual([2, expect.stringContaining('Leave out --prompt.')])
+})
+
+test('a prompt with the value of a variable is resumed with the variable, not with --prompt', async () => {
+  const MY_API_KEY = 'sk-ant-abcdefghijklmnopqrstuvwxyz0123456789'
+  const prompt = `use ${MY_API_KEY}`
+  const cwd = makeProject({ agent: AGENT, 'forge/.keep': '' })
+  const { run } = withRecord(
+    await forkhestra(['agent', '-p', prompt], { cwd, env: { MY_API_KEY } }),
+    cwd,
+  )
+  const bare = await forkhestra(['resume'], { cwd })
+  expect([bare.code, bare.stderr]).toEqual([
+    1,
+    expect.stringContaining('Set MY_API_KEY again, and retry.'),
+  ])
+  const typed = await forkhestra(['resume', '--prompt', prompt], { cwd })
+  expect([typed.code, typed.stderr]).toEqual([
+    2,
+    `[forkhestra] Error: The record of run ${run} contains the whole prompt, except the value of MY_API_KEY.\n` +
+      `  Leave out --prompt and set MY_API_KEY: MY_API_KEY=… forkhestra resume ${run}\n`,
+  ])
+  free(cwd)
+  expect((await forkhestra(['resume'], { cwd, env: { MY_API_KEY } })).code).toBe(0)
+  expect(read(cwd, 'prompts')).toBe(`${prompt}\n${prompt}\n`)
 })
 
 const GATE = 'PGPASSWORD=postgres1 test -e free'

@@ -162,13 +162,21 @@ const ROWS: Readonly<Record<string, Row>> = {
     reasons: ['budget'],
     agent: ['echo "Error: Exceeded USD budget (1)"', 'exit 1'],
     steps: [loop(3)],
+    says: ' --max-cost …',
   },
   'the end of the time budget ends iteration and step': {
     outcomes: ['budget'],
     reasons: ['budget'],
     agent: ['sleep 60'],
     steps: [loop(3, { maxDuration: '300ms' })],
-    says: ' --max-duration <more>',
+    says: ' --max-duration …',
+  },
+  'a check that takes too long for the time budget needs more time, whatever its command says': {
+    outcomes: ['exited'],
+    reasons: ['budget'],
+    agent: ['echo ORCHESTRA_COMPLETE'],
+    steps: [loop(3, { maxDuration: '1s', verify: 'echo $HOME tokens; sleep 60' })],
+    says: ' --max-duration …',
   },
   'a blocked agent is not started again, whatever else it prints': {
     outcomes: ['blocked'],
@@ -219,6 +227,13 @@ const ROWS: Readonly<Record<string, Row>> = {
     steps: [loop(3, { onFail: 'continue' }), once()],
     says: 'interrupted by SIGTERM',
   },
+  'with failFast, the first failure cancels the other agents': {
+    outcomes: ['exited', 'interrupted'],
+    reasons: ['agent_failed', 'cancelled'],
+    agent: ['[ $FORKHESTRA_STEP = 2 ] && exec sleep 60', 'exit 4'],
+    steps: [{ parallel: [once(), once()], failFast: true }],
+    says: 'agent did not complete',
+  },
 }
 
 test.each(Object.entries(ROWS))(
@@ -246,5 +261,7 @@ test('every outcome and every reason occurs in a real run', () => {
   const rows = Object.values(ROWS)
   const sorted = (words: Iterable<string>) => [...new Set(words)].toSorted()
   expect(sorted(rows.flatMap((row) => row.outcomes))).toEqual(sorted(kinds))
-  expect(sorted(rows.flatMap((row) => row.reasons))).toEqual(sorted(reasons))
+  // A conflict needs branches: tests/run/branches.test.ts.
+  const others = reasons.filter((reason) => reason !== 'conflict')
+  expect(sorted(rows.flatMap((row) => row.reasons))).toEqual(sorted(others))
 })

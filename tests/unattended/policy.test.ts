@@ -19,7 +19,7 @@ test('validate names the place of each wrong limit, gate and target', async () =
   const { code, stderr } = await forkhestra(['validate'], { cwd })
   expect(code).toBe(2)
   expect(stderr)
-    .toBe(`[forkhestra] Error: forge/orch/chains.json:3:23  chains.a.timeout is "soon", expected a time longer than zero such as "30m" or "1h30m", or "off"
+    .toBe(`[forkhestra] Error: forge/orch/chains.json:3:23  chains.a.timeout is "soon", expected a duration greater than zero such as "30m" or "1h30m", or "off"
   forge/orch/chains.json:3:68  chains.a.steps[0].verify is an empty list, expected at least one command
   forge/orch/chains.json:4:72  chains.b.steps[0].onFail.goto is "y", expected "x" or 1
 `)
@@ -112,7 +112,7 @@ test('a wrong limit on the command line is refused with an example', async () =>
   })
   expect(code).toBe(2)
   expect(stderr).toContain(
-    "--max-cost is 'much', expected an amount in US dollars, more than 0.\n  Write e.g. 5 or 2.50.",
+    "--max-cost is 'much', expected an amount in US dollars greater than 0.\n  For example: 5 or 2.50.",
   )
 })
 
@@ -148,7 +148,7 @@ test('the library accepts the fields of a step and of a chain', async () => {
 
 test.each([
   [{ stall: -1 }, 'chain.steps[0].stall: expected a whole number, 0 or more.'],
-  [{ timeout: 'soon' }, 'chain.steps[0].timeout: expected a time longer than zero'],
+  [{ timeout: 'soon' }, 'chain.steps[0].timeout: expected a duration greater than zero'],
   [{ onFail: { goto: 'x' } }, 'chain.steps[0].onFail.goto: expected 1.'],
 ])('the library refuses %j', (fields, message) => {
   const cwd = makeProject({ ok })

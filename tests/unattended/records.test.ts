@@ -83,7 +83,9 @@ test('a record on a full disk has gaps, but contains the end of the run', async 
     'forkhestra --chain c; code=$?; forkhestra runs; forkhestra resume; exit $code',
   )
   const [behind, gaps, nothing, ...more] = stderr.trimEnd().split('\n')
-  expect(behind).toMatch(/Warning: the record cannot be written now: ENOSPC.* The run continues,/)
+  expect(behind).toMatch(
+    /Warning: the record cannot be written at the moment: ENOSPC.* The run continues/,
+  )
   expect(gaps).toMatch(
     /Warning: the record is incomplete because .*ENOSPC.*: receipts or some output are missing/,
   )
@@ -135,6 +137,34 @@ test('the newest 50 of 52 runs are kept, however they ended', async () => {
   const others = readdirSync(join(cwd, RECORDS)).filter((name) => name.startsWith('.'))
   expect(others.toSorted()).toEqual(['.at-work', '.gitignore'])
 })
+
+test('after the clock was set back, new runs are still the newest, and the last to be removed', async () => {
+  const cwd = makeProject({ agent: sh('exit 3') })
+  for (let n = 0; n < 51; n++)
+    new MadeRecord(cwd, `29900101-0000${String(n).padStart(2, '0')}-aaaaaa`).close()
+  await forkhestra(['agent'], { cwd })
+  const newest = runsOf(cwd).at(-1)!
+  expect((await forkhestra(['show'], { cwd })).stdout).toContain(`Run ${newest}: failed`)
+  await forkhestra(['push', 'agent=agent', 'name=a', 'Begin'], { cwd })
+  expect((await forkhestra(['queue', '--json'], { cwd })).stdout).toContain(`"run":"${newest}"`)
+  await forkhestra(['true'], { cwd })
+  expect(runsOf(cwd).at(-2)).toBe(newest)
+})
+
+test.each(['events.ndjson', 'lock', 'plan.json', 'checkpoint.json', 'signature'])(
+  'a huge sparse %s from an archive keeps no run from starting',
+  async (file) => {
+    const cwd = makeProject()
+    const made = new MadeRecord(cwd, '20200101-000000-aaaaaa')
+    made.append({ type: 'run_ended', ok: true, exitCode: 0, leftovers: [] }).close()
+    writeFiles(made.folder, { [file]: '' })
+    truncateSync(join(made.folder, file), 2 ** 40)
+    expect((await forkhestra(['true'], { cwd })).code).toBe(0)
+    const all = await forkhestra(['runs'], { cwd })
+    expect([all.code, all.stdout]).toEqual([0, expect.stringContaining('complete  true')])
+    expect((await forkhestra(['clean', '--keep', '0'], { cwd })).code).toBe(0)
+  },
+)
 
 test('two runs in one project with --anyway have separate records', async () => {
   const cwd = makeChain([{ agent: 'agent' }], {

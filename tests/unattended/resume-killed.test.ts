@@ -47,6 +47,21 @@ const CHAINS: Record<string, readonly unknown[]> = {
     loop(2, 2),
   ],
   back: [once, loop(3, 2, { name: 'build' }), once, loop(2, 1), ROUNDS, once],
+  groups: [
+    {
+      sequence: [loop(2, 1), { agent: 'third', iterations: 1 }],
+      iterations: 4,
+    },
+    {
+      fallback: [
+        { agent: 'fails' },
+        { sequence: [once, { fallback: [{ agent: 'fails' }, loop(2, 2)] }] },
+        once,
+      ],
+    },
+    { sequence: [{ agent: 'fails' }, once], iterations: 2, onFail: 'continue' },
+    once,
+  ],
   failing: [loop(2, 1), once, loop(3, 9, { onFail: 'continue' }), loop(2, 2), loop(2, 9), once],
 }
 
@@ -56,6 +71,9 @@ function makeTrial(): string {
   )
   return makeProject({
     worker: WORKER,
+    fails: sh('exit 3'),
+    /** Completes in the third round of its group. */
+    third: sh('case "$FORKHESTRA_SCOPE" in g1/r3/*) echo ORCHESTRA_COMPLETE;; esac', 'exit 0'),
     // Only the events of the run show whether it was there before.
     checker: sh(
       'rounds=$(grep -c \'"type":"jump"\' "forge/orch/runs/$FORKHESTRA_RUN_ID/events.ndjson")',
@@ -84,6 +102,12 @@ function essence(events: readonly RunEvent[]) {
         outcome,
         ends,
       })),
+    groups: ofType(events, 'group_ended').map(({ group, scope, round, reason }) => ({
+      group,
+      scope,
+      round,
+      reason,
+    })),
     jumps: ofType(events, 'jump').map(({ step, to, count }) => ({ step, to, count })),
     ended: ofType(events, 'run_ended').map(({ ok, exitCode }) => ({ ok, exitCode })),
   }
@@ -206,7 +230,7 @@ test('processes left by a dead run are listed, and ended before a resume', async
   const another = await forkhestra(['true'], { cwd })
   expect(another).toMatchObject({ code: 2, stdout: '' })
   expect(another.stderr).toMatch(
-    /The run (\S+) is dead and left these processes running: .*\(pid \d+\).*\n  They would interfere with the new run. Kill them: add --kill-orphans\n  Or continue the dead run: forkhestra resume \1 --kill-orphans\n  Or start beside them anyway: add --anyway\n/,
+    /The run (\S+) is dead and left these processes running: .*\(pid \d+\).*\n  They would interfere with the new run. Kill them: add --kill-orphans\n  Or continue the dead run: forkhestra resume \1 --kill-orphans\n  Or start anyway: add --anyway\n/,
   )
   const beside = await forkhestra(['true', '--anyway'], { cwd })
   expect(beside.code).toBe(0)

@@ -202,7 +202,7 @@ test('resume takes a secret of the plan from its variable', async () => {
   const refused = await forkhestra(['resume'], { cwd })
   expect(refused.code).toBe(1)
   expect(refused.stderr).toContain('does not contain these secrets of its plan: DEPLOY_KEY.')
-  expect(refused.stderr).toContain('Set the variables again')
+  expect(refused.stderr).toMatch(/Set \S+ again, and retry/)
   const { code, stderr } = await forkhestra(['resume'], { cwd, env: ENV })
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
 })

@@ -38,9 +38,18 @@ test('--stall stops a program without progress and says what did not change', as
   expect({ code, reasons: reasonsIn(events) }).toEqual({ code: 1, reasons: ['stalled'] })
   expect(turnsIn(events)).toEqual(['1.1 exited', '1.2 exited'])
   expect(stdout).toMatch(
-    /2 iterations without progress: HEAD [\da-f]{7} and the working tree, .*the outcome \(exit 0\) did not change/,
+    /2 iterations without progress: HEAD [\da-f]{7}, the working tree.* and the outcome \(exit 0\) did not change/,
   )
   expect(stderr).toContain('--stall 0 may help')
+})
+
+test('before the first commit, the stall says so in a sentence', async () => {
+  const cwd = project('echo x')
+  Bun.spawnSync(['git', 'init', '-q'], { cwd })
+  const { stdout } = await run(cwd, '--stall', '2')
+  expect(stdout).toContain(
+    '2 iterations without progress: the working tree (no commits yet) and the outcome (exit 0) did not change',
+  )
 })
 
 test('outside a git repository only the outcome counts', async () => {

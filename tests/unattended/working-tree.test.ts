@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { forkhestra, FORKHESTRA, Running } from '../support/forkhestra.ts'
 import { openNative } from '../support/native.ts'
@@ -10,15 +10,22 @@ const SLOW = sh('echo working', 'while [ -e slow ] && [ ! -e done ]; do sleep 0.
 const FILES: Files = { slow: SLOW, quick: sh('echo quick'), 'forge/orch/x': '', 'src/x': '' }
 const GIT: Files = { '.git/HEAD': 'ref: refs/heads/main\n' }
 
+function inGit(cwd: string): void {
+  const setUp = 'git init -q && git add . && git -c user.name=a -c user.email=a@b commit -qm first'
+  Bun.spawnSync(['sh', '-c', setUp], { cwd })
+}
+
 const finish = (cwd: string) => writeFileSync(join(cwd, 'done'), '')
 const idIn = (cwd: string) =>
   readdirSync(join(cwd, 'forge/orch/runs')).find((name) => /^\d/.test(name))!
 
 test.each([
-  ['in a repository', GIT],
-  ['without a repository', {}],
-])('%s a second run is refused, even from a subfolder', async (_, more) => {
+  ['in a repository', {}, true],
+  ['in a repository without commits', GIT, false],
+  ['without a repository', {}, false],
+])('%s a second run is refused, even from a subfolder', async (_, more, hasCommit) => {
   const cwd = makeProject({ ...FILES, ...more })
+  if (hasCommit) inGit(cwd)
   const first = new Running(['slow'], { cwd })
   await first.printed('working')
   const id = idIn(cwd)
@@ -28,8 +35,8 @@ test.each([
     [
       `[forkhestra] Error: Run ${id} is still active in this working tree.`,
       `  See its status: forkhestra show ${id}`,
-      ...(more === GIT ? ['  Or use another tree: git worktree add ../second'] : []),
-      '  Or start in the same tree: add --anyway\n',
+      ...(hasCommit ? ['  Or use another tree: git worktree add ../second'] : []),
+      '  Or start in the same tree anyway: add --anyway\n',
     ].join('\n'),
   )
   const env = { HOME: '/nonexistent', PATH: `${cwd}:${process.env['PATH']}` }
@@ -73,6 +80,20 @@ test('two projects of a repository share a working tree, a git worktree is separ
   expect(part.code).toBe(2)
   expect(part.stderr).toContain(`forkhestra show ${idIn(cwd)} --cwd ${cwd}\n`)
   expect((await forkhestra(['quick'], { cwd: join(cwd, 'other'), env })).code).toBe(0)
+  finish(cwd)
+  await first.finished
+})
+
+test('a path through a symbolic link is the same working tree', async () => {
+  const cwd = makeProject({ ...FILES, ...GIT })
+  const link = join(makeProject(), 'link')
+  symlinkSync(cwd, link)
+  const first = new Running(['slow'], { cwd })
+  await first.printed('working')
+  for (const more of [[], ['--cwd', link]]) {
+    const { code, stderr } = await forkhestra(['quick', ...more], { cwd: link })
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`Run ${idIn(cwd)} is still active`)])
+  }
   finish(cwd)
   await first.finished
 })

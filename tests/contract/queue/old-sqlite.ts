@@ -1,5 +1,5 @@
 import { openSqliteStore } from '../../../src/queue/sqlite-store.ts'
-import type { OpenStore } from './home.ts'
+import type { OpenStore } from './store-kind.ts'
 
 /** Without a write-ahead log, as with an old SQLite. */
 export const openOldStore: OpenStore = (place, options) =>

@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs'
 import type { QueueStore } from '../../../src/queue/store.ts'
-import type { OpenOptions, OpenStore } from './home.ts'
+import type { OpenOptions, OpenStore } from './store-kind.ts'
 
 /** What a process does with a store; passed as its only argument. */
 export interface Orders {

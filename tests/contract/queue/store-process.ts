@@ -1,9 +1,9 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { environment } from '../../support/forkhestra.ts'
-import type { Home, OpenOptions } from './home.ts'
+import type { StoreKind, OpenOptions } from './store-kind.ts'
 import type { Orders } from './process.ts'
-import { RUN } from './stage.ts'
+import { RUN } from './test-store.ts'
 
 /** A process that uses a store, and the lines that it printed. */
 export class StoreProcess {
@@ -12,12 +12,18 @@ export class StoreProcess {
   readonly #finished: Promise<void>
   #onLine: () => void = () => {}
 
-  constructor(home: Home, place: string, job: Orders['job'], name: string, options: OpenOptions) {
-    const { module, opener } = home
+  constructor(
+    kind: StoreKind,
+    place: string,
+    job: Orders['job'],
+    name: string,
+    options: OpenOptions,
+  ) {
+    const { module, opener } = kind
     const orders: Orders = { module, opener, place, run: RUN, options, job, name }
     const script = join(import.meta.dir, 'process.ts')
     this.#child = Bun.spawn([process.execPath, script, JSON.stringify(orders)], {
-      // Without a transpiler cache nothing is written to the home folder.
+      // Without a transpiler cache nothing is written to the kind folder.
       env: environment({ cwd: tmpdir(), env: { BUN_RUNTIME_TRANSPILER_CACHE_PATH: '0' } }),
       stdio: ['ignore', 'pipe', 'pipe'],
     })

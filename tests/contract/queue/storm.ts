@@ -2,8 +2,8 @@ import { expect, test } from 'bun:test'
 import { SEED, withSeed } from '../../support/random.ts'
 import { SYSTEM_CLOCK } from '../../../src/queue/limits.ts'
 import { StoreProcess } from './store-process.ts'
-import type { Home } from './home.ts'
-import { RUN, Stage } from './stage.ts'
+import type { StoreKind } from './store-kind.ts'
+import { RUN, TestStore } from './test-store.ts'
 
 const KILLS = 300
 const SLOTS = 6
@@ -26,7 +26,7 @@ class Promises {
 }
 
 async function killAll(
-  home: Home,
+  kind: StoreKind,
   place: string,
   promises: Promises,
   random: () => number,
@@ -34,7 +34,7 @@ async function killAll(
   await Promise.all(
     Array.from({ length: SLOTS }, async (_, slot) => {
       for (let kill = 0; kill < KILLS / SLOTS; kill += 1) {
-        const child = new StoreProcess(home, place, 'storm', `s${slot}-${kill}`, { times: TIMES })
+        const child = new StoreProcess(kind, place, 'storm', `s${slot}-${kill}`, { times: TIMES })
         // Some are killed before their first line, most while they work.
         if (random() < 0.9) await child.said(1 + Math.floor(random() * 8))
         await Bun.sleep(random() * 15)
@@ -45,8 +45,8 @@ async function killAll(
 }
 
 /** Finishes the remaining work without being killed. */
-async function finishAll(stage: Stage, promises: Promises): Promise<void> {
-  const { store } = stage
+async function finishAll(fixture: TestStore, promises: Promises): Promise<void> {
+  const { store } = fixture
   for (;;) {
     await store.expire(RUN)
     await store.start(RUN, 'main')
@@ -69,20 +69,20 @@ function twice(ids: readonly string[]): string[] {
   return ids.filter((id) => seen.size === seen.add(id).size)
 }
 
-export function testStorm(home: Home): void {
+export function testStorm(kind: StoreKind): void {
   test(
     `${KILLS} kills lose nothing, and nothing is done or delivered twice`,
-    () => withSeed(SEED, (random) => killAndCompare(home, random)),
+    () => withSeed(SEED, (random) => killAndCompare(kind, random)),
     PATIENCE_MS,
   )
 }
 
-async function killAndCompare(home: Home, random: () => number): Promise<void> {
-  const stage = await Stage.set(home, { clock: SYSTEM_CLOCK, times: TIMES })
+async function killAndCompare(kind: StoreKind, random: () => number): Promise<void> {
+  const fixture = await TestStore.open(kind, { clock: SYSTEM_CLOCK, times: TIMES })
   const promises = new Promises()
-  await killAll(home, stage.place, promises, random)
-  await finishAll(stage, promises)
-  const tasks = await stage.store.list(RUN)
+  await killAll(kind, fixture.place, promises, random)
+  await finishAll(fixture, promises)
+  const tasks = await fixture.store.list(RUN)
   const ids = new Set(tasks.map(({ id }) => id))
   expect(promises.pushed.filter((id) => !ids.has(id))).toEqual([])
   expect(tasks.filter(({ end }) => end?.success !== true)).toEqual([])
@@ -91,5 +91,5 @@ async function killAndCompare(home: Home, random: () => number): Promise<void> {
   expect(promises.ended.length).toBeGreaterThan(KILLS / 2)
   // Otherwise none was killed while it worked.
   expect(tasks.filter(({ attempt }) => attempt > 1).length).toBeGreaterThan(KILLS / 30)
-  await stage.strike()
+  await fixture.close()
 }

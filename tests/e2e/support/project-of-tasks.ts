@@ -10,6 +10,13 @@ type Setting = Omit<Parameters<typeof openStage>[0], 'script'>
 interface Parts {
   readonly planner?: Turns[]
   readonly builder?: Turns[]
+  /** What the builder does instead if its prompt matches, in this order. */
+  readonly told?: readonly Told[]
+}
+
+interface Told {
+  readonly prompt: string
+  readonly sessions: Turns[]
 }
 
 /** A fresh git repository with nothing but specs. */
@@ -20,9 +27,10 @@ export async function openRepository(parts: Parts, setting: Setting = {}): Promi
   return stage
 }
 
-function makeScript({ planner = [], builder = [] }: Parts): ScriptSource {
+function makeScript({ planner = [], builder = [], told = [] }: Parts): ScriptSource {
   const parts = [
     { when: { system: '# Planner' }, sessions: planner },
+    ...told.map(({ prompt, sessions }) => ({ when: { system: '# Builder', prompt }, sessions })),
     { when: { system: '# Builder' }, sessions: builder },
   ]
   return { conversations: parts.filter(({ sessions }) => sessions.length > 0) }

@@ -1,0 +1,69 @@
+import { afterEach, expect, test } from 'bun:test'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { brokenPromises } from '../support/branch-soak.ts'
+import {
+  inProject,
+  leftovers,
+  makeBranchProject,
+  startBranches,
+  subjectsOf,
+} from '../support/branches.ts'
+import { sh } from '../support/project.ts'
+import { runsOf } from '../support/record.ts'
+import { removeWorktrees, worktreesOf } from '../support/repository.ts'
+import { until } from '../support/until.ts'
+
+afterEach(removeWorktrees)
+
+const AGENT = sh(
+  'name=$(echo "$FORKHESTRA_SCOPE" | tr / -)',
+  'echo "$name" > "file-$name"; git add -A; git commit -qm "work $FORKHESTRA_SCOPE"',
+  'echo ORCHESTRA_COMPLETE',
+)
+const STEP = { agent: './agent', name: 'a', iterations: 2, copies: 2, prompt: 'Work.' }
+
+/** Kills a run as soon as something is so, resumes it, and expects that each copy worked once. */
+async function killWhen(cwd: string, isSo: (run: string) => boolean): Promise<void> {
+  const running = startBranches(cwd)
+  await until(() => runsOf(cwd).length > 0 && isSo(runsOf(cwd)[0]!))
+  running.signal('SIGKILL')
+  expect((await running.finished).code).toBe(137)
+  const resumed = await inProject(cwd, 'resume', '--kill-orphans')
+  expect([resumed.code, resumed.stderr]).toEqual([0, expect.not.stringContaining('internal error')])
+  const commits = subjectsOf(cwd).filter((subject) => subject.startsWith('work '))
+  expect(new Set(commits)).toEqual(new Set(['work s1/c1/i1', 'work s1/c2/i1']))
+  expect(await brokenPromises(cwd)).toEqual([])
+  expect(leftovers(cwd)).toEqual([])
+  expect((await inProject(cwd, 'worktrees')).stdout).toBe(
+    'No worktrees or branches of runs are left.\n',
+  )
+}
+
+const hasEvent = (cwd: string, type: string) => (run: string) => {
+  const path = join(cwd, 'forge/orch/runs', run, 'events.ndjson')
+  return existsSync(path) && readFileSync(path, 'utf8').includes(`"type":"${type}"`)
+}
+
+test.each(['branch_started', 'merge_started', 'merge_moving', 'merge_ended', 'branch_ended'])(
+  'kill -9 right after %s',
+  async (type) => {
+    const cwd = makeBranchProject([STEP], { agent: AGENT })
+    await killWhen(cwd, hasEvent(cwd, type))
+  },
+)
+
+test('kill -9 during the setup of a worktree', async () => {
+  const setup =
+    'touch "$FORKHESTRA_RECORD/in-setup"; [ -e "$FORKHESTRA_RECORD/once" ] || { touch "$FORKHESTRA_RECORD/once"; sleep 60; }'
+  const cwd = makeBranchProject([{ ...STEP, setup }], { agent: AGENT })
+  await killWhen(cwd, (run) => existsSync(join(cwd, 'forge/orch/runs', run, 'in-setup')))
+})
+
+test('kill -9 while git makes a worktree of 5 000 files', async () => {
+  const files = Array.from({ length: 5000 }, (_, at) => [`files/${at % 50}/${at}.txt`, `${at}\n`])
+  const cwd = makeBranchProject([STEP], { agent: AGENT, ...Object.fromEntries(files) })
+  await killWhen(cwd, () =>
+    worktreesOf(cwd).some((name) => existsSync(join(`${cwd}.worktrees`, name, 'files'))),
+  )
+})

@@ -1,0 +1,69 @@
+import { expect, test } from 'bun:test'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { makeChain, runChain, startChain } from '../support/chains.ts'
+import { forkhestra } from '../support/forkhestra.ts'
+import { sh } from '../support/project.ts'
+import { journalOf, ofType, runsOf } from '../support/record.ts'
+
+const copies = (count: number, more: object = {}) => ({
+  agent: './agent',
+  iterations: 2,
+  copies: count,
+  ...more,
+})
+
+test('no more agents run at once than maxParallel allows', async () => {
+  const agent = sh(
+    'mkdir "at-work-$$"',
+    'ls -d at-work-* | wc -l >> counts',
+    'sleep 0.1',
+    'rmdir "at-work-$$"',
+    'echo ORCHESTRA_COMPLETE',
+  )
+  const cwd = makeChain([copies(6)], { agent }, { maxParallel: 2 })
+  expect((await runChain(cwd)).code).toBe(0)
+  const counts = readFileSync(join(cwd, 'counts'), 'utf8').trim().split('\n').map(Number)
+  expect([counts.length, Math.max(...counts)]).toEqual([6, 2])
+})
+
+/** Hits a usage limit unless the file `open` exists. */
+const limited = (reset: string) =>
+  sh(
+    '[ -e open ] && { echo ORCHESTRA_COMPLETE; exit 0; }',
+    `echo "Claude AI usage limit reached|$((${reset}))"`,
+    'exit 1',
+  )
+
+test('a usage limit of one agent keeps the others of its kind from starting until it is reset', async () => {
+  const agent = limited('$(date +%s) + 3')
+  const other = sh('touch open; echo ORCHESTRA_COMPLETE')
+  const cwd = makeChain(
+    [{ parallel: [copies(3), { agent: './other', iterations: 1 }] }],
+    { agent, other },
+    { maxParallel: 1 },
+  )
+  const { code, events } = await runChain(cwd)
+  expect(code).toBe(0)
+  // Only the first one asks before the reset; the agent of another kind is not affected.
+  const starts = ofType(events, 'iteration_started').map(({ scope, at }) => ({ scope, at }))
+  const resets = ofType(events, 'waiting').map(({ until }) => Date.parse(until))
+  expect(starts.map(({ scope }) => scope[1])).toHaveLength(5)
+  const late = starts.filter(({ at }) => Date.parse(at) >= Math.min(...resets) - 500)
+  expect(late).toHaveLength(3)
+  expect(resets).toHaveLength(3)
+  // A few seconds apart.
+  const sorted = resets.toSorted((one, another) => one - another)
+  expect(sorted[2]! - sorted[0]!).toBeGreaterThanOrEqual(6000)
+}, 60_000)
+
+test('a request to retry now ends all waits', async () => {
+  const cwd = makeChain([copies(3)], { agent: limited('$(date +%s) + 3000') }, { maxWait: '9h' })
+  const running = startChain(cwd)
+  for (const copy of [1, 2, 3]) await running.warned(`agent#${copy} │ [forkhestra] Waiting`)
+  writeFileSync(join(cwd, 'open'), '')
+  expect((await forkhestra(['retry-now'], { cwd })).code).toBe(0)
+  expect((await running.finished).code).toBe(0)
+  const waited = ofType(journalOf(cwd, runsOf(cwd)[0]!), 'waited').map(({ cause }) => cause)
+  expect(waited).toEqual(['retry_now', 'retry_now', 'retry_now'])
+}, 60_000)
