@@ -20,7 +20,7 @@ const gates: readonly (readonly [string, readonly string[]])[] = [
   ['claude for the end-to-end tests', [bun, 'scripts/install-e2e.ts']],
 ]
 // More workers than cores: many tests wait for a time limit or a child.
-const tests = [bun, 'test', '--parallel=3', '--timeout=60000', '--dots'].concat(
+const tests = [bun, 'test', '--parallel=3', '--timeout=300000', '--dots'].concat(
   ['--reporter=junit', `--reporter-outfile=${junit}`],
   process.argv.slice(2),
 )

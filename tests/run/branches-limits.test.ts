@@ -55,7 +55,7 @@ test('a usage limit of one agent keeps the others of its kind from starting unti
   // A few seconds apart.
   const sorted = resets.toSorted((one, another) => one - another)
   expect(sorted[2]! - sorted[0]!).toBeGreaterThanOrEqual(6000)
-}, 60_000)
+})
 
 test('a request to retry now ends all waits', async () => {
   const cwd = makeChain([copies(3)], { agent: limited('$(date +%s) + 3000') }, { maxWait: '9h' })
@@ -66,4 +66,4 @@ test('a request to retry now ends all waits', async () => {
   expect((await running.finished).code).toBe(0)
   const waited = ofType(journalOf(cwd, runsOf(cwd)[0]!), 'waited').map(({ cause }) => cause)
   expect(waited).toEqual(['retry_now', 'retry_now', 'retry_now'])
-}, 60_000)
+})

@@ -48,7 +48,7 @@ export class TaskProject {
       stdin: options.stdin === undefined ? 'ignore' : Buffer.from(options.stdin),
       stdout: 'pipe',
       stderr: 'pipe',
-      timeout: options.timeoutMs ?? 20_000,
+      timeout: options.timeoutMs ?? 120_000,
       killSignal: 'SIGKILL',
     })
     const [stdout, stderr, code] = await Promise.all([

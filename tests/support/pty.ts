@@ -10,7 +10,7 @@ interface Options {
 }
 
 /** How long to wait for the expected screen. */
-const PATIENCE_MS = 20_000
+const PATIENCE_MS = 120_000
 
 /** The modes of a fresh terminal. */
 const FRESH_MODES = readFreshModes()

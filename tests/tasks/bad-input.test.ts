@@ -166,7 +166,7 @@ describe('texts', () => {
     const project = new TaskProject()
     const { code } = await project.run(['create', '--batch'], { stdin, timeoutMs: 5000 })
     expect({ code, count: project.names().length }).toEqual({ code: 0, count: 60 })
-  }, 20_000)
+  })
 })
 
 describe('a date', () => {
@@ -441,7 +441,7 @@ describe('broken files', () => {
     const { code, stdout, stderr } = await project.run(['list', '--plain'], { timeoutMs: 5000 })
     expect({ code, stdout }).toEqual({ code: 0, stdout: GOOD_LINE })
     expect(stderr).toStartWith('forge-tasks: TASK-002 - Pipe.md:1: ')
-  }, 30_000)
+  })
 
   test('that are pipes in the local state do not block a command', async () => {
     const project = new TaskProject({ 'TASK-001 - Good.md': GOOD })
@@ -458,7 +458,7 @@ describe('broken files', () => {
     const locked = await project.run(['create', 'C'], { timeoutMs: 5000 })
     expect(locked.code).toBe(1)
     expect(locked.stderr).toContain('Cannot change the tasks in')
-  }, 30_000)
+  })
 
   test('without read permission are reported, and everything else works', async () => {
     const project = new TaskProject({ 'TASK-001 - Good.md': GOOD, 'TASK-002 - B.md': GOOD })

@@ -1,4 +1,4 @@
-import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { FORGE_TASKS, ON_READ_ONLY_DISK } from '../support/forge-tasks.ts'
@@ -17,8 +17,6 @@ const READERS = [
 ]
 
 const COUNT = 150
-
-setDefaultTimeout(20_000)
 
 describe('a writer that is killed in the middle of many files', () => {
   test.each(READERS)('has written all of them for %s', async (line) => {

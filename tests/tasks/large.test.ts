@@ -71,7 +71,7 @@ test.each([
   const ids = Array.from({ length: 20_000 }, (__, index) => `TASK-${index + 2}`)
   const text = taskText(['id: TASK-001', 'title: A', 'status: To Do', write(ids)])
   const project = new TaskProject({ 'TASK-001 - A.md': text })
-  const { code, stdout } = await project.run(['doctor', '--fix'], { timeoutMs: 20_000 })
+  const { code, stdout } = await project.run(['doctor', '--fix'])
   expect(code).toBe(0)
   expect(stdout).toContain('depends on TASK-20001, which does not exist')
   expect(project.read('TASK-001 - A.md')).toContain('dependencies: []\n')

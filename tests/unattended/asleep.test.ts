@@ -93,7 +93,7 @@ test('time in which forkhestra is suspended does not count against any limit', a
   const fine = { code: 0, turns: ['1.1 marker'], isWhole: true, isStopUncounted: true }
   const expected = Object.keys(CASES).map((name) => [name, fine])
   expect(await Promise.all(all)).toEqual(expected)
-}, 60_000)
+})
 
 test('after a suspension, limits still apply', async () => {
   const step = { agent: 'agent', timeout: '4s' }
@@ -105,7 +105,7 @@ test('after a suspension, limits still apply', async () => {
   expect(ms).toBeLessThan(STOP_MS)
   const [started] = ofType(events, 'step_started')
   expect(Date.parse(at) - Date.parse(started!.at)).toBeGreaterThanOrEqual(3900 + STOP_MS)
-}, 60_000)
+})
 
 test('a queued task keeps its time limit, and its worker keeps the task', async () => {
   const prompt = [
@@ -117,7 +117,7 @@ test('a queued task keeps its time limit, and its worker keeps the task', async 
   const { code, events } = await stopOnceBegun(new Running(RUN, { cwd }), cwd)
   expect(code).toBe(0)
   expect(ofType(events, 'task_ended')).toMatchObject([{ task: 't', success: true }])
-}, 60_000)
+})
 
 test('the built-in agent and its commands keep their time limits', async () => {
   const bash = { tool: { name: 'bash', input: { command: WAIT, timeout: LIMIT_S } } }
@@ -129,7 +129,7 @@ test('the built-in agent and its commands keep their time limits', async () => {
   expect([code, turnsIn(events)]).toEqual([0, ['1.1 exited']])
   const [ended] = ofType(events, 'tool_ended')
   expect(ended?.error).toBeUndefined()
-}, 60_000)
+})
 
 /** How long a wait lasts after its limit was reset during a suspension. */
 async function continuedAfter(running: Running, cwd: string, words: string) {
@@ -151,7 +151,7 @@ test('a wait ends at once if the limit was reset during a suspension', async () 
   ])
   expect([run.code, native.code]).toEqual([0, 0])
   expect(Math.max(run.ms, native.ms)).toBeLessThan(8000)
-}, 60_000)
+})
 
 test('a task is retried if its limit was reset during a suspension', async () => {
   const work = `[ -e asked ] && exit 0; touch asked; ${LIMITED}; exit 1`
@@ -160,7 +160,7 @@ test('a task is retried if its limit was reset during a suspension', async () =>
   await continuedAfter(running, cwd, 'waiting for the limit')
   const [task] = await tasksOf(cwd)
   expect(task).toMatchObject({ attempt: 2, end: { success: true } })
-}, 60_000)
+})
 
 /** Fails with this output until it has been called this often. */
 function failing(words: string, times: number): string {
@@ -193,4 +193,4 @@ test('maxWait includes suspended time, the retry time does not', async () => {
     return reasonsIn(withRecord(await running.finished, cwd).events)
   })
   expect(await Promise.all(reasons)).toEqual([['quota'], ['marker']])
-}, 60_000)
+})

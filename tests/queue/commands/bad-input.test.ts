@@ -179,7 +179,7 @@ test('ten thousand tasks can be queued, and a push of twenty thousand queues non
     counts: { queued: 10_000, queueLeft: 0 },
   })
   expect(await problemsOf(cwd)).toEqual([])
-}, 60_000)
+})
 
 test('nesting stops at the depth limit, and every level is notified', async () => {
   const deeper = [

@@ -186,7 +186,7 @@ test('concurrent calls share one run, and a waiting call does not block the othe
   const got = (await Promise.all(waiting)).flatMap(({ messages }) => messages)
   expect(got.map(({ output }) => output)).toEqual(names)
   expect(await problemsOf(cwd)).toEqual([])
-}, 60_000)
+})
 
 test('a cancelled receive takes no message', async () => {
   const cwd = makeQueueProject('')
@@ -261,7 +261,7 @@ test('tasks end with the client that started them, and can be started again', as
   const { messages } = await agent.ask('receive')
   expect(messages).toMatchObject([{ from: 'again', attempt: 2, output: 'second' }])
   expect(await problemsOf(cwd)).toEqual([])
-}, 60_000)
+})
 
 test('processes that a killed server has left are reported, and killed only if allowed', async () => {
   const cwd = makeQueueProject('')
@@ -291,7 +291,7 @@ test('processes that a killed server has left are reported, and killed only if a
     { from: 'next', attempt: 1, output: 'next' },
   ])
   expect(isAlive(Number(readFileSync(join(cwd, 'pid'), 'utf8')))).toBe(false)
-}, 60_000)
+})
 
 test('a conversation stays with its run, in the folder of the project', async () => {
   const claude = sh(
@@ -347,7 +347,7 @@ test('a stopped queue is not continued until it is started again', async () => {
   await agent.call('run')
   const { messages } = await agent.ask('receive', { from: ['second'] })
   expect(messages).toMatchObject([{ from: 'second', output: 'two' }])
-}, 60_000)
+})
 
 test('hints about tasks use the names of the tools', async () => {
   await using agent = await McpClient.start(makeQueueProject(''))
@@ -381,4 +381,4 @@ test('a line of more than 64 MiB is refused, and the server keeps running', asyn
     { jsonrpc: '2.0', id: 2, result: {} },
   ])
   expect([code, stderr]).toEqual([0, ''])
-}, 30_000)
+})

@@ -58,7 +58,7 @@ test('copies send to each other and wait for each other by name, without any tas
   expect(code).toBe(0)
   expect(read(cwd, 'got-1')).toBe('[agent#3] three\n')
   expect(read(cwd, 'got-2')).toBe('[agent#1] one, [agent#3] three\n')
-}, 60_000)
+})
 
 test('each step of a branch acts under a name of its own, other steps are main', async () => {
   const say = 'echo "$FORKHESTRA_STEP $FORKHESTRA_AGENT_NAME $FORKHESTRA_SCOPE" >> names'
@@ -89,7 +89,7 @@ test('each step of a branch acts under a name of its own, other steps are main',
     '4 main.2 g2/s4/i1',
     '5 docs g2/s5/i1',
   ])
-}, 60_000)
+})
 
 test('a branch ends after its own tasks, and leaves those of others alone', async () => {
   const long = (name: string) =>
@@ -120,7 +120,7 @@ test('a branch ends after its own tasks, and leaves those of others alone', asyn
   expect(ends).toEqual(['own done', 'ended cancelled', 'step 2', 'kept done', 'step 1'])
   const scopes = ofType(events, 'task_ended').map(({ scope }) => scope.join('/'))
   expect(scopes).toEqual(['g1/s2/task:own/a1', 'g1/s2/task:ended/a1', 'g1/s1/task:kept/a1'])
-}, 60_000)
+})
 
 test('setup and teardown of a prompt run once per copy and round', async () => {
   const prompt = '/push "echo before"\n/run\nforkhestra receive\n/push "echo after"'
@@ -156,7 +156,7 @@ test('setup and teardown of a prompt run once per copy and round', async () => {
       `${scope} teardown 1`,
     ]),
   )
-}, 60_000)
+})
 
 test('agents of branches that wait for each other are in a deadlock', async () => {
   const wait = (other: number) =>
@@ -169,7 +169,7 @@ test('agents of branches that wait for each other are in a deadlock', async () =
       deadlock: ['agent#1', 'agent#2'],
     })
   }
-}, 60_000)
+})
 
 test('no agent waits for one that has no slot', async () => {
   const prompt = each({
@@ -182,7 +182,7 @@ test('no agent waits for one that has no slot', async () => {
     status: 'nothing_to_wait_for',
     senders: [{ name: 'agent#2', status: 'idle' }],
   })
-}, 60_000)
+})
 
 test('a message waits for an agent that has not started, and for main', async () => {
   const tell =
@@ -205,7 +205,7 @@ test('a message waits for an agent that has not started, and for main', async ()
   expect(read(cwd, 'docs-got')).toBe('[lint] read this\n')
   expect(read(cwd, 'main-got')).toBe('[lint] and you\n')
   expect(read(cwd, 'code')).toBe('2\n')
-}, 60_000)
+})
 
 test('tasks cannot have the name of an agent, and agents cannot be cancelled', async () => {
   const { code, cwd } = await run([
@@ -219,7 +219,7 @@ test('tasks cannot have the name of an agent, and agents cannot be cancelled', a
   expect(code).toBe(0)
   expect(read(cwd, 'push')).toContain("'docs' is the name of an agent of this run.")
   expect(read(cwd, 'cancel')).toContain("'lint' is not a task and cannot be cancelled.")
-}, 60_000)
+})
 
 test('afterwards a person acts for all agents of branches', async () => {
   const prompt = each({
@@ -253,7 +253,7 @@ test('afterwards a person acts for all agents of branches', async () => {
   expect(await says('check', '--max', '2')).toContain('[a: done]\nA\n')
   expect(await says('check')).toBe('[b: done]\nB\n')
   expect(await problemsOf(cwd)).toEqual([])
-}, 60_000)
+})
 
 test('a cancelled branch cancels its tasks', async () => {
   const cwd = makeChain(
@@ -277,4 +277,4 @@ test('a cancelled branch cancels its tasks', async () => {
   const [end] = ofType(events, 'task_ended')
   expect(end).toMatchObject({ task: 'long', class: 'cancelled', error: 'its parent busy ended' })
   expect(readdirSync(cwd)).toContain('up')
-}, 60_000)
+})

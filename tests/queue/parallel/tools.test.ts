@@ -37,7 +37,7 @@ test('the tools of native agents in branches act for each of them', async () => 
   const sent = JSON.stringify(asked(stage).map(({ messages }) => messages))
   expect(sent).toContain('\\"from\\":\\"one\\"')
   expect(await problemsOf(stage.cwd)).toEqual([])
-}, 60_000)
+})
 
 test('the MCP tools of an agent in a branch act for it', async () => {
   const wait = 'until [ -e go ]; do sleep 0.05; done; forkhestra check >> got-$FORKHESTRA_STEP'
@@ -70,7 +70,7 @@ test('the MCP tools of an agent in a branch act for it', async () => {
   expect((await running.finished).code).toBe(0)
   expect(readFileSync(join(cwd, 'got-2'), 'utf8')).toBe('[one] hello\n')
   expect(await problemsOf(cwd)).toEqual([])
-}, 60_000)
+})
 
 test('claude gets a server that acts for its copy', async () => {
   const claude = sh(
@@ -87,4 +87,4 @@ test('claude gets a server that acts for its copy', async () => {
     expect(readFileSync(join(cwd, `args-${name}`), 'utf8')).toContain(
       `"FORKHESTRA_AGENT_NAME":"${name}"`,
     )
-}, 60_000)
+})

@@ -47,7 +47,7 @@ test('tasks work in the worktree of their branch, and are merged with it', async
   }
   expect(leftovers(cwd)).toEqual([])
   expect(await problemsOf(cwd)).toEqual([])
-}, 60_000)
+})
 
 test('work of tasks that outlive the last iteration of their agent is merged, too', async () => {
   const late = [
@@ -64,7 +64,7 @@ test('work of tasks that outlive the last iteration of their agent is merged, to
   expect(leftovers(cwd)).toEqual([])
   const order = events.map(({ type }) => type)
   expect(order.lastIndexOf('task_ended')).toBeLessThan(order.lastIndexOf('merge_ended'))
-}, 60_000)
+})
 
 test('a task with a worktree of its own starts from the last commit of its branch', async () => {
   const prompt = [
@@ -81,7 +81,7 @@ test('a task with a worktree of its own starts from the last commit of its branc
     expect(got).toContain(`base-${name}\n`)
   }
   expect(leftovers(cwd)).toEqual([])
-}, 60_000)
+})
 
 test('after kill -9, tasks continue in the worktree of their branch', async () => {
   const work = [
@@ -127,7 +127,7 @@ test('after kill -9, tasks continue in the worktree of their branch', async () =
   expect(await problemsOf(cwd)).toEqual([])
   const events = journalOf(cwd, runsOf(cwd)[0]!)
   expect(ofType(events, 'task_ended').map(({ attempt }) => attempt)).toEqual([1, 1, 2, 2])
-}, 60_000)
+})
 
 test('others wait for an agent whose worktree is still being prepared', async () => {
   const prompt = [
@@ -143,4 +143,4 @@ test('others wait for an agent whose worktree is still being prepared', async ()
   const { code, stdout, stderr } = await runBranches(cwd)
   expect({ code, stdout, stderr }).toMatchObject({ code: 0 })
   expect(readFileSync(join(cwd, 'got'), 'utf8')).toBe('[agent#2] I am late\n')
-}, 60_000)
+})

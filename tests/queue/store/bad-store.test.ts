@@ -87,7 +87,7 @@ test('a store with overwritten bytes is reported as one clear error', async () =
       isTold: true,
     })
   }
-}, 60_000)
+})
 
 test('if two processes resume a run, one continues and each task ends once', async () => {
   const cwd = makeQueueProject(
@@ -155,7 +155,7 @@ test('a store that is deleted during a run is reported, and all waits end', asyn
     status: 'received',
     messages: [{ from: 'new', success: true, output: 'new' }],
   })
-}, 60_000)
+})
 
 test('a waiting process reports that the store was deleted', async () => {
   const cwd = makeQueueProject("/push name=one 'touch up; sleep 60'\n/run\ntouch main; sleep 60\n")
@@ -175,7 +175,7 @@ test('a waiting process reports that the store was deleted', async () => {
   running.signal('SIGINT')
   expect((await running.finished).code).toBe(130)
   expect(ofType(journalOf(cwd, run!), 'run_ended')).toHaveLength(1)
-}, 60_000)
+})
 
 /** Runs a script in the project on a separate small file system, with or without root. */
 async function onDisk(cwd: string, script: string): Promise<{ code: number; stdout: string }> {
@@ -261,7 +261,7 @@ test('a result that cannot be stored on a full disk is reported, and printed on 
     'Results are kept in memory and no tasks start until this is fixed; retrying for 10 minutes.',
   )
   expect(stdout).toMatch(/cannot save the result of task one .*is full.*\n  the answer is 42\n/)
-}, 30_000)
+})
 
 test('a result that does not fit on a full disk is kept until there is space', async () => {
   const cwd = makeQueueProject(

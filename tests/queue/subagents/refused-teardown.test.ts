@@ -84,7 +84,7 @@ test('the same for a task that was lost to kill -9', async () => {
     messages: [{ from: 'lost', success: false, class: 'lost', not_queued: [CLASH] }],
   })
   expect(await problemsOf(cwd)).toEqual([])
-}, 60_000)
+})
 
 test('the result in MCP shows what was not queued', async () => {
   const cwd = project()

@@ -96,4 +96,4 @@ test('tasks that the prompt of a task queued are neither stopped nor awaited on 
   expect(`${code} ${stderr}`).toStartWith('0 ')
   const { messages } = await ask<Messages>(cwd, 'check')
   expect(messages).toMatchObject([{ from: 'par', attempt: 2, output: '[kid: done]\nwent on' }])
-}, 30_000)
+})

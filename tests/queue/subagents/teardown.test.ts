@@ -44,7 +44,7 @@ test('follow-up tasks of a failure are queued once after kill -9', async () => {
   expect(await tasksOf(cwd)).toHaveLength(3)
   expect(await problemsOf(cwd)).toEqual([])
   expect(wrongEnds(cwd)).toEqual([])
-}, 60_000)
+})
 
 test('after a retry, only the follow-up tasks of the last attempt are queued', async () => {
   const cwd = project()
@@ -53,7 +53,7 @@ test('after a retry, only the follow-up tasks of the last attempt are queued', a
   await Bun.write(`${cwd}/awake`, '')
   await forkhestra(['run-queue', '--kill-orphans'], { cwd })
   expect(await statesIn(cwd)).toEqual(['night ended', 'always queued', 'done queued'])
-}, 60_000)
+})
 
 test('follow-up tasks of a failure are queued if the agent does not exist', async () => {
   const cwd = project()
