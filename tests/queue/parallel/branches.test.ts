@@ -230,10 +230,10 @@ test('afterwards a person acts for all agents of branches', async () => {
   expect(code).toBe(0)
   expect(stdout).toContain('Left in the queue: a, b; to start: forkhestra run-queue')
   const says = async (...words: string[]) => (await forkhestra(words, { cwd })).stdout
-  expect((await says('queue')).replaceAll(/\d+(\.\d+)? s/g, 'T')).toBe(
+  expect((await says('queue')).replaceAll(/\d+(\.\d+)? s +/g, 'T  ')).toBe(
     [
-      'a  queued  T    for agent#1  echo A',
-      'b  queued  T    for agent#2  echo B',
+      'a  queued  T  for agent#1  echo A',
+      'b  queued  T  for agent#2  echo B',
       '2 queued, 0 ready, 0 running, 0 ended; capacity left: 16 running, 9998 queued',
       '',
     ].join('\n'),
