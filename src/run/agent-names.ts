@@ -11,8 +11,8 @@ type Names = ReadonlyMap<string, string>
 const known = new WeakMap<object, Names>()
 
 /**
- * The names of the agents in branches, by the keys of their steps: each step and copy has its own. All
- * other agents of steps are `main`.
+ * Names of the agents in branches, by step key: each step and copy has its own. Agents of all other steps are
+ * `main`.
  */
 export function agentsInBranches(plan: Pick<Plan, 'root' | 'recoveries'>): Names {
   const names = known.get(plan) ?? nameAgents(plan)
@@ -20,7 +20,7 @@ export function agentsInBranches(plan: Pick<Plan, 'root' | 'recoveries'>): Names
   return names
 }
 
-/** The name of the agent of a step, by which others send to it. */
+/** The name of a step's agent, which others use to send it messages. */
 export function agentNameOf(plan: Pick<Plan, 'root' | 'recoveries'>, step: Located): string {
   return agentsInBranches(plan).get(keyOf(step)) ?? MAIN
 }
@@ -47,7 +47,7 @@ function nameAgents({ root, recoveries }: Pick<Plan, 'root' | 'recoveries'>): Na
   return names
 }
 
-/** Steps can have names that cannot be used in lists of agents, or in commands without quotes. */
+/** A step name may contain characters that lists of agents, or unquoted commands, do not allow. */
 function asAgentName(name: string): string {
   return (
     name.replaceAll(/[^\p{L}\p{M}\p{N}.:#_-]+/gu, '-').replace(/^[^\p{L}\p{N}]+/u, '') || 'agent'

@@ -4,14 +4,14 @@ import { stepAt, type RunState } from '../records/events/state.ts'
 import type { StepState } from '../records/events/step-state.ts'
 import type { Located } from '../records/events/tree.ts'
 
-/** The place of a step in events. */
+/** Where a step is, for events. */
 interface StepPlace {
   readonly scope: string[]
   readonly step: number
   readonly round?: number
 }
 
-/** The place of an iteration in events. */
+/** Where an iteration is, for events. */
 export interface Place extends StepPlace {
   readonly iteration: number
   readonly attempt: number
@@ -19,7 +19,7 @@ export interface Place extends StepPlace {
   readonly task?: string
 }
 
-/** A step, or undefined for tasks that a person queued before any step. */
+/** A step; undefined for tasks that the user queued before any step. */
 type MaybeStep = Located | undefined
 
 const FIRST_STEP = { id: 's1', number: 1 }
@@ -31,7 +31,7 @@ export function placeOf(step: MaybeStep, round: number, earlier = 0): StepPlace 
   return round > 1 ? { ...place, round } : place
 }
 
-/** Whether a scope is needed to tell where a step runs: in a group, or as one of several copies. */
+/** Whether events need a scope to identify the step: it is in a group, or one of several copies. */
 export function isScoped({ within = [], copy }: Pick<Located, 'within' | 'copy'>): boolean {
   return within.length > 0 || copy !== undefined
 }
@@ -72,7 +72,7 @@ export function subAgentPlace(step: MaybeStep, state: RunState): Place {
   return { ...currentPlace(step, state), ...at }
 }
 
-/** An iteration that did not count, or did not end, is repeated under its number. */
+/** An iteration that did not count or did not end is repeated under the same number. */
 export function nextIteration({ isAgain, running, iterations, attempt }: StepState) {
   return isAgain || running !== undefined
     ? { iteration: iterations, attempt: attempt + 1 }

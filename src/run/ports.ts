@@ -17,9 +17,9 @@ export type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'SIGQUIT'
 export interface Ports {
   /** Emits an event and returns it as it was recorded. */
   readonly emit: (event: EventBody) => RunEvent
-  /** Masks secrets in data that is used before it becomes an event. */
+  /** Masks secrets in data that is used before it is emitted. */
   readonly mask: <Data>(data: Data) => Data
-  /** Masks secrets in a stream of bytes that is cut before it becomes an event. */
+  /** Masks secrets in a byte stream that is truncated before it is emitted. */
   readonly maskStream: () => MaskStream
   /** The state after all events so far, those of earlier processes included. */
   readonly state: () => RunState
@@ -31,17 +31,17 @@ export interface Ports {
   readonly readPrompt: ReadPrompt
   /** The tasks of the project, or of the worktree of a branch. */
   readonly tasks: Tasks
-  /** The tasks as they are in another working tree of the repository. */
+  /** The tasks in another working tree of the repository. */
   readonly tasksIn: (cwd: string) => Tasks
   /** The base environment of every agent. */
   readonly env: Readonly<Record<string, string>>
   /** Aborts, with a `StopReason`, when the run has to end. */
   readonly stop: AbortSignal
-  /** Aborts when everything must end without waiting. */
+  /** Aborts when everything must end at once. */
   readonly force: AbortSignal
-  /** Whether every descendant of this process belongs to the run, orphans included. */
+  /** Whether every descendant of this process, including orphans, belongs to the run. */
   readonly ownsDescendants: boolean
-  /** The cgroup of the run, which contains this process as well. */
+  /** The cgroup of the run, which also contains this process. */
   readonly cgroup?: Promise<Cgroup | undefined>
   /** Queues and inboxes; absent if the run has no record to keep them in. */
   readonly queue?: QueuePort | undefined
@@ -52,7 +52,7 @@ export interface Ports {
   /** Where the record is now; undefined if it no longer exists. */
   readonly recordPlace: () => string | undefined
   readonly lacks?: Lacks | undefined
-  /** How long a process that was killed worked after its last event. */
+  /** How long a killed process worked after its last event. */
   readonly lostMs?: number | undefined
   readonly version: string
 }
@@ -65,11 +65,11 @@ export interface QueuePort {
   hasStore(): boolean
   /** Creates the store if necessary. */
   open(): Promise<QueueStore>
-  /** Fails if the store is damaged, or not as its history says. */
+  /** Fails if the store is damaged, or does not match its history. */
   verify(): Promise<void>
-  /** The attempts whose end is in the events, as task id and number. */
+  /** Attempts whose end is in the events, as task id and number. */
   reportedEnds(): ReadonlySet<string>
-  /** The worktrees of the attempts at a task, from the events, oldest first. */
+  /** The worktrees of a task's attempts, from the events, oldest first. */
   worktrees(id: string): readonly AttemptWorktree[]
   /**
    * The sub-agent for a task; `pusher` is the agent that queued it, if an agent did. Throws a
@@ -78,10 +78,10 @@ export interface QueuePort {
   subAgent(task: WantedTask, parent: string, pusher: StepNode | undefined): Promise<StepNode>
 }
 
-/** The part of a task that determines its sub-agent. */
+/** The fields of a task that determine its sub-agent. */
 export type WantedTask = Pick<TaskHead, 'name' | 'options'>
 
-/** The worktree of one attempt at a task. */
+/** The worktree of one attempt of a task. */
 export interface AttemptWorktree extends Worktree {
   readonly attempt: number
 }
@@ -105,7 +105,7 @@ export const EXIT_CODES: Record<StopSignal, number> = {
 export interface StopReason {
   readonly signal: StopSignal
   readonly words: string
-  /** Whether only this part of the run ends, because another one has failed. */
+  /** Whether only this part of the run ends, because another part has failed. */
   readonly isCancelled?: true
 }
 
@@ -122,7 +122,7 @@ export function stopReasonOf(stop: AbortSignal): StopReason {
   return 'signal' in reason && 'words' in reason ? (reason as StopReason) : stopReason('SIGTERM')
 }
 
-/** Why a run ended that another process asked to stop after its iteration. */
+/** The reason when another process asked the run to stop after its iteration. */
 export const STOP_ASKED = 'stopped by forkhestra stop'
 
 /** Whether the run ends as soon as possible, or after this iteration. */
@@ -130,12 +130,12 @@ export function isStopping({ stop, control }: Ports): boolean {
   return stop.aborted || control.isStopRequested
 }
 
-/** Whether this part of the run ends because another one has failed. */
+/** Whether this part of the run ends because another part has failed. */
 export function isCancelled({ stop }: Pick<Ports, 'stop'>): boolean {
   return stop.aborted && stopReasonOf(stop).isCancelled === true
 }
 
-/** The end of a step that was stopped by a signal or a request, or cancelled. */
+/** How a step ends that was cancelled, or stopped by a signal or a request. */
 export function interrupted(stop: AbortSignal): End {
   if (!stop.aborted) return { reason: 'interrupted', detail: STOP_ASKED }
   const { words, isCancelled: isOthers } = stopReasonOf(stop)

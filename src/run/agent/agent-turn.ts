@@ -16,7 +16,7 @@ import { SpawnError } from '../process/child.ts'
 import { queueServer, stepEnvironment } from '../process/environment.ts'
 import { followAgent, type TurnResult } from './follow-agent.ts'
 
-/** The run of a step, with its queues as far as the agent of the step needs them. */
+/** The run, as a step sees it: with the queues that the step's agent needs. */
 interface StepRun extends Context {
   readonly branch?: { readonly feedback: string | undefined }
   readonly queues: {
@@ -25,7 +25,7 @@ interface StepRun extends Context {
   }
 }
 
-/** Starts the agent of a step and waits for its end. A failed start is an outcome as well. */
+/** Starts a step's agent and waits for it to end. A failed start is also an outcome. */
 export async function takeTurn(step: StepNode, place: Place, run: StepRun): Promise<TurnResult> {
   const { plan, ports, queues, spending } = run
   try {
@@ -69,7 +69,7 @@ interface TurnOptions extends Pick<LaunchOptions, 'feedback' | 'mode' | 'introdu
   readonly readPrompt?: Context['ports']['readPrompt']
 }
 
-/** Makes the launch of an agent, and reserves its share of the budgets. */
+/** Creates the launch of an agent and reserves its share of the budgets. */
 export function prepareTurn(
   step: StepNode,
   place: Place,

@@ -38,7 +38,7 @@ export class FinalMessage {
     this.#output?.add('out', bytes)
   }
 
-  /** As much as fits into a message, and which part was cut; to be called once, at the end. */
+  /** As much as fits into a message, and which part was cut. Call once, at the end. */
   end(): FinalText {
     if (this.#output === undefined) return cutEnd(this.#mask(this.#message.trim()))
     const text = this.#output.end()

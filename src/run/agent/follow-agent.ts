@@ -19,10 +19,10 @@ import { Verdict } from './verdict.ts'
 /** The result of one turn of an agent. */
 export interface TurnResult {
   readonly outcome: Outcome
-  /** The outcome without regard to the marker. */
+  /** The outcome, ignoring the marker. */
   readonly unmarked: Outcome
   readonly outputBytes: number
-  /** Absent if it did not exit by itself. */
+  /** Absent if it did not exit on its own. */
   readonly exitCode?: number | undefined
   readonly refusal?: Refusal | undefined
   readonly usage?: Usage | undefined
@@ -33,20 +33,20 @@ export interface TurnResult {
 interface AgentTurn {
   readonly place: Place
   readonly env: Record<string, string>
-  /** What it may spend. */
+  /** Its spending limits. */
   readonly left: Budget
   readonly stop: AbortSignal
   /** Ends all processes of the agent, while the run continues. */
   readonly cancel?: AbortSignal
   /** Queue and inbox of a native agent. */
   readonly queue?: QueueProvider | undefined
-  /** How a native agent begins, if not with a new conversation. */
+  /** How a native agent starts, if not with a new conversation. */
   readonly begin?: typeof beginNative | undefined
 }
 
 type OnStart = (started: { readonly pid?: number; readonly argv: string[] }) => unknown
 
-/** Starts an agent and follows it to its end; falls back to another launch if a CLI needs one. */
+/** Runs an agent until it ends; falls back to another launch if a CLI needs one. */
 export async function followAgent(
   launch: Launch,
   step: StepNode,
@@ -133,7 +133,7 @@ async function follow(
   }
 }
 
-/** Settles at a marker, unless the marker will be refused: then the agent keeps working. */
+/** Settles when the agent prints a marker, unless the marker will be refused: then the agent keeps working. */
 async function acceptedMarker(
   marker: Promise<void>,
   step: StepNode,

@@ -6,12 +6,12 @@ import { warnerFor, type Place } from '../place.ts'
 import type { Ports } from '../ports.ts'
 import type { Verdict } from './verdict.ts'
 
-/** After this silence a marker counts without a line break: some agents never print one. */
+/** After this much silence a marker counts without a final newline: some agents never print one. */
 const SILENCE_MS = 5000
 
 type Stream = 'out' | 'err'
 
-/** Takes the output of an agent: facts go to the verdict and the events, bytes to the ports. */
+/** Routes an agent's output: facts to the verdict and the events, bytes to the ports. */
 export class Listener {
   readonly #place: Place
   readonly #verdict: Verdict
@@ -90,7 +90,7 @@ export class Listener {
     if (facts.length > 0) this.#onUsage(this.#verdict.usage)
   }
 
-  /** Messages and tool calls are events; other facts only matter to the verdict. */
+  /** Messages and tool calls become events; other facts only matter to the verdict. */
   #report(fact: Fact): void {
     const { emit } = this.#ports
     switch (fact.type) {

@@ -4,7 +4,7 @@ import type { Exit } from '../process/child.ts'
 import { cutBy, type Cut, type Supervision } from '../process/process.ts'
 import { IdleTimer } from '../process/idle-timer.ts'
 
-/** What supervising a native agent, which has no process, needs. */
+/** What it takes to supervise a native agent, which has no process. */
 interface LoopSupervision extends Omit<Supervision, 'cwd' | 'env' | 'take'> {
   /** Gets the facts in order; a promise makes the agent wait. */
   readonly take: (fact: Fact) => void | Promise<void>
@@ -12,7 +12,7 @@ interface LoopSupervision extends Omit<Supervision, 'cwd' | 'env' | 'take'> {
 
 /** What a native agent gets from its supervisor. */
 export interface LoopDelivery {
-  /** Aborts when it must end at once. */
+  /** Aborts when the agent must end at once. */
   readonly end: AbortSignal
   /** Aborts, with a `BudgetSpent` as its reason: one last answer is allowed. */
   readonly spent: AbortSignal

@@ -16,7 +16,7 @@ import {
 } from '../process/run-processes.ts'
 import { shellLaunch, startProcess } from '../process/process.ts'
 
-/** The surroundings of one turn of the built-in agent. */
+/** The context of one turn of the built-in agent. */
 export interface NativeTurn {
   readonly step: StepNode
   readonly place: Place
@@ -27,7 +27,7 @@ export interface NativeTurn {
   readonly processes: RunProcesses
 }
 
-/** Begins a turn of the built-in agent, whose library is loaded on demand. */
+/** Starts a turn of the built-in agent, whose library is loaded on demand. */
 export async function* beginNative(launch: LoopLaunch, turn: NativeTurn, delivery: LoopDelivery) {
   const { runAgent } = await import('../../engines/native/run-agent.ts')
   yield* runAgent(launch, makeIo(turn, delivery), delivery.end)
@@ -80,7 +80,7 @@ function workspaceOf(turn: NativeTurn, alive: () => void, end: AbortSignal): Wor
 /** Shorter than for agents: a model waits for the result. */
 const TERM_MS = 2000
 
-/** Runs a command of the built-in agent; nothing that it started outlives it. */
+/** Runs a command for the built-in agent; processes that the command started do not outlive it. */
 async function execute(
   command: string,
   { timeoutMs, signal, take }: ExecOptions,

@@ -15,7 +15,7 @@ export class Verdict {
   usage: Usage | undefined
   #hasMarker = false
   #block: string | undefined
-  /** Said in a code fence that was never closed: they count only after a normal end. */
+  /** Printed inside a code fence that was never closed: they count only after a normal end. */
   #fenced: { marker?: true; block?: string } = {}
   #printedFailure: Failure | undefined
   #refusal: Refusal | undefined
@@ -76,7 +76,7 @@ export class Verdict {
     this.usage = { ...this.usage, ...usage }
   }
 
-  /** Without a mention in prose if the agent printed the marker as well. */
+  /** Leaves out a mention in prose if the agent also printed the marker. */
   refusal(end: Exit | Cut | undefined): Refusal | undefined {
     const hasMarker = this.outcome(end).kind === 'marker'
     const isCutOff = this.#fenced.marker === true && !hasMarker

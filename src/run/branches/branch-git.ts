@@ -9,7 +9,7 @@ import { runGit } from '../process/git.ts'
 /** Checking out a large repository can take minutes. */
 const LIMIT_MS = 10 * 60_000
 
-/** Commits of our own are neither signed, which may ask for a passphrase, nor followed by a clean-up. */
+/** Our own commits are not signed, because signing may prompt for a passphrase, and do not trigger `git gc`. */
 const OPTIONS = [
   'commit.gpgSign=false',
   'gc.auto=0',
@@ -25,7 +25,7 @@ const NOBODY = {
   GIT_COMMITTER_EMAIL: 'forkhestra@localhost',
 }
 
-/** Runs git for the branches of a run. A stop does not interrupt it, because it might leave half of its work. */
+/** Runs git for the branches of a run. A stop does not interrupt it: git might leave a job half done. */
 export async function makeBranchGit({ plan, ports }: Context): Promise<GitIn> {
   const {
     GIT_DIR: _,
@@ -45,7 +45,7 @@ export async function makeBranchGit({ plan, ports }: Context): Promise<GitIn> {
   return (cwd, ...args) => git(cwd, args, isKnown ? {} : NOBODY)
 }
 
-/** A worktree and its git directory; git is told both, because an agent may have deleted `.git`. */
+/** A worktree and its git directory. We pass both to git, because an agent may have deleted `.git`. */
 export function gitOf(gitIn: GitIn, { path, gitDir }: { path: string; gitDir: string }): Git {
   return (...args) => {
     // An agent may have deleted the worktree.

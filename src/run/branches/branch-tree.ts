@@ -14,10 +14,10 @@ export interface BranchTree {
   readonly git: Git
 }
 
-/** Unlike the other operations, it is completed by a commit. */
+/** Unlike the other operations, a merge is completed by a commit. */
 const MERGE = 'a merge'
 
-/** The last commit of its branch; undefined if somebody deleted the branch. */
+/** The last commit of its branch; undefined if the branch was deleted. */
 async function tipOfTree({ git, branch }: BranchTree): Promise<string | undefined> {
   const ref = `refs/heads/${branch}`
   return (await git('for-each-ref', '--format=%(objectname)', ref)).trim() || undefined
@@ -39,7 +39,7 @@ export function operationIn({ gitDir }: Pick<BranchTree, 'gitDir'>): string | un
   return OPERATIONS.find(([file]) => existsSync(join(gitDir, file)))?.[1]
 }
 
-/** Repairs what keeps git from working in a worktree. Returns warnings. */
+/** Repairs whatever prevents git from working in a worktree. Returns warnings. */
 export function repair({ path, gitDir }: BranchTree): string[] {
   if (!existsSync(path)) return [`its worktree was deleted: ${path}`]
   const notes: string[] = []
@@ -47,14 +47,14 @@ export function repair({ path, gitDir }: BranchTree): string[] {
     writeFileSync(join(path, '.git'), `gitdir: ${gitDir}\n`)
     notes.push('the agent deleted .git of its worktree; it was restored')
   }
-  // They are left from a killed git, because no other process works in this worktree.
+  // A killed git left them: no other process works in this worktree.
   const locks = ['index.lock', 'HEAD.lock'].map((name) => join(gitDir, name))
   if (locks.some((lock) => existsSync(lock)) && processesIn(path).length === 0)
     for (const lock of locks) rmSync(lock, { force: true })
   return notes
 }
 
-/** Paths with changes, ignored files aside; `tracked`: without new files. */
+/** Changed paths, without ignored files; `tracked`: also without new files. */
 export async function changedPaths(
   { git }: BranchTree,
   which: 'all' | 'tracked' = 'all',
@@ -66,8 +66,8 @@ export async function changedPaths(
 }
 
 /**
- * Checks out the branch of the worktree again, with everything that was committed: an agent may have switched to
- * another branch, or detached HEAD. Returns warnings.
+ * Checks out the worktree's own branch again and moves new commits there: an agent may have switched to another
+ * branch or detached HEAD. Returns warnings.
  */
 export async function returnToBranch(
   tree: BranchTree,
@@ -108,12 +108,12 @@ export async function returnToBranch(
   ]
 }
 
-/** A hidden ref, so that not even a clean-up of git by the agent removes the last commit of an iteration. */
+/** A hidden ref keeps the last commit of an iteration even if the agent runs `git gc`. */
 export function tipRef(branch: string): string {
   return `refs/forkhestra/tips/${branch.replace(/^forkhestra\//, '')}`
 }
 
-/** The name of a branch for commits that no branch contains any more. */
+/** The name of a branch for commits that no other branch contains any more. */
 function kept(branch: string, commit: string): string {
   return `${branch}-${commit.slice(0, 7)}`
 }
@@ -123,7 +123,7 @@ async function keep({ git, branch }: BranchTree, commit: string): Promise<void> 
   if (holders === '') await git('update-ref', `refs/heads/${kept(branch, commit)}`, commit)
 }
 
-/** Commits everything in a folder that is not ignored; false if an unfinished git operation prevents it. */
+/** Commits everything in a folder except ignored files; false if an unfinished git operation prevents that. */
 export async function commitRest(tree: BranchTree, author: string, folder = '.'): Promise<boolean> {
   const { git } = tree
   const operation = operationIn(tree)
@@ -131,7 +131,7 @@ export async function commitRest(tree: BranchTree, author: string, folder = '.')
   if (changes.length === 0 && operation === undefined) return true
   if (operation !== undefined && (operation !== MERGE || folder !== '.')) return false
   if ((await git('diff', '--name-only', '--diff-filter=U')) !== '') return false
-  // Of a repository inside this one, only a link to its commit would be committed.
+  // For a nested repository, git would commit only a link to its commit.
   const repositories = changes.filter((each) => each.endsWith('/'))
   const others = repositories.map((each) => `:(exclude,literal)${each.slice(0, -1)}`)
   await git('add', '--all', '--', folder, ...others)
@@ -143,8 +143,8 @@ export async function commitRest(tree: BranchTree, author: string, folder = '.')
 }
 
 /**
- * Brings the worktree to another commit that has all of its work, unless there are uncommitted changes.
- * Returns whether it has moved.
+ * Moves the worktree to another commit that contains all its work, unless there are uncommitted changes.
+ * Returns whether it moved.
  */
 export async function bringTo(
   tree: BranchTree,

@@ -30,7 +30,7 @@ export async function findSite(cwd: string, gitIn: GitIn): Promise<Site> {
   return { top, inside: relative(top, realpathSync(cwd)), folder }
 }
 
-/** A place for a worktree that is free. */
+/** A free path and branch name for a worktree. */
 export function freePath({ folder }: Site, name: string): string {
   return unusedPath(join(folder, name))
 }
@@ -43,23 +43,23 @@ function unusedPath(wanted: string): string {
 
 interface Wanted {
   readonly path: string
-  /** Undefined for a worktree without a branch. */
+  /** Undefined for a detached worktree. */
   readonly branch: string | undefined
   /** The commit to start from, if the branch does not exist. */
   readonly base: string
 }
 
-/** A worktree that exists; `isNew` if nobody has worked in it yet. */
+/** An existing worktree; `isNew` if no agent has worked in it yet. */
 export interface MadeWorktree {
   readonly path: string
   readonly gitDir: string
   readonly isNew: boolean
 }
 
-/** A file in the git directory of a worktree that is complete: before that, no agent has worked in it. */
+/** Marks a worktree as complete, in its git directory. Without this file, no agent has worked in it. */
 const READY = 'forkhestra-ready'
 
-/** Makes a worktree, or finds the one that an earlier process made. */
+/** Creates a worktree, or finds the one that an earlier process created. */
 export async function makeWorktree(
   { top }: Site,
   { path, branch, base }: Wanted,
@@ -86,12 +86,15 @@ export function markReady({ gitDir }: MadeWorktree): void {
   writeFileSync(join(gitDir, READY), '')
 }
 
-/** Whether a worktree is complete, so that somebody may have worked in it. */
+/** Whether a worktree is complete, so that an agent may have worked in it. */
 export function isReady(gitDir: string): boolean {
   return existsSync(join(gitDir, READY))
 }
 
-/** Removes a worktree with everything in it, and nothing else: others may be on a disk that is not mounted. */
+/**
+ * Removes one worktree with everything in it. `git worktree prune` would also drop those on disks that are not
+ * mounted.
+ */
 export async function discard(top: string, path: string, gitIn: GitIn): Promise<void> {
   const remove = async () => {
     const isRemoved = gitIn(top, 'worktree', 'remove', '--force', '--force', path).then(() => true)
@@ -99,7 +102,7 @@ export async function discard(top: string, path: string, gitIn: GitIn): Promise<
   }
   const isRemoved = await remove()
   rmSync(path, { recursive: true, force: true })
-  // Git refuses a folder without `.git`, but not one that does not exist.
+  // Git refuses a folder without `.git`, but accepts one that does not exist.
   if (!isRemoved) await remove()
   removeIfEmpty(dirname(path))
 }
@@ -139,7 +142,7 @@ export function copyInto(path: string, { top, inside }: Site, names: readonly st
     try {
       const target = join(path, inside, name)
       mkdirSync(dirname(target), { recursive: true })
-      // A link in the repository must not lead out of the worktree.
+      // A symbolic link in the repository must not lead out of the worktree.
       const folder = realpathSync(dirname(target))
       if (relative(realpathSync(path), folder).startsWith('..'))
         return [`${name}: outside of the worktree`]

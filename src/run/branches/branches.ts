@@ -25,17 +25,17 @@ import { MergeLane } from './merge-lane.ts'
 import { OpenBranch, type Kept } from './open-branch.ts'
 import { WorktreeSetup } from './worktree-setup.ts'
 
-/** What is needed to open a branch. */
+/** Describes a branch to open. */
 export interface BranchRequest {
   readonly scope: readonly string[]
   readonly plan: BranchPlan
   /** The steps whose completion completes it. */
   readonly lastSteps: readonly number[]
-  /** What people call it. */
+  /** Its display name. */
   readonly name: string
   /** One of its steps, for the environment of commands. */
   readonly step: StepNode
-  /** The branch that it starts from and is merged into; undefined for that of the project. */
+  /** The branch that it starts from and is merged into; undefined for the project's branch. */
   readonly outer: OpenBranch | undefined
 }
 
@@ -52,7 +52,7 @@ export class Branches {
     this.#setup = new WorktreeSetup(context)
   }
 
-  /** Completes what a killed process was doing. */
+  /** Completes what a killed process had begun. */
   async recover(): Promise<void> {
     for (const moving of this.#context.ports.state().moving ?? []) {
       try {
@@ -81,7 +81,7 @@ export class Branches {
     )
   }
 
-  /** Makes the worktree of a branch, or finds the one that it had. */
+  /** Creates the worktree of a branch, or finds its existing one. */
   open(request: BranchRequest): Promise<OpenBranch | End> {
     return this.#guard(async () => {
       const { branch, made } = await this.#inTurn(() => this.#make(request))
@@ -94,7 +94,7 @@ export class Branches {
     })
   }
 
-  /** Removes a branch, unless something in it is nowhere else. */
+  /** Removes a branch, unless it contains work that exists nowhere else. */
   async close(branch: OpenBranch, step: StepNode | undefined, canHandIn: boolean): Promise<void> {
     const { ports, processes } = this.#context
     const left = await processes.endScope(branch.scope, ports.force, branch.tree.path)
@@ -108,7 +108,7 @@ export class Branches {
     ports.emit({ type: 'branch_ended', ...place, ...kept })
   }
 
-  /** Closes branches that nothing works in any more. */
+  /** Closes branches in which no agent works any more. */
   async closeAll(left: readonly BranchState[]): Promise<void> {
     const { site, gitIn } = await this.#repository()
     const { ports } = this.#context
@@ -126,13 +126,13 @@ export class Branches {
     }
   }
 
-  /** Removes what only merges needed, and returns where merged work is that could not reach its branch. */
+  /** Removes what only merges needed. Returns where merged work is that could not reach its target branch. */
   async end(): Promise<AsideWork[]> {
     const repository = await this.#repository().catch(() => undefined)
     if (repository === undefined) return []
     const left: AsideWork[] = []
     await repository.folder.remove().catch(() => undefined)
-    // Also what earlier processes of the run have merged.
+    // Includes what earlier processes of the run merged.
     for (const { into, base } of this.#context.ports.state().branches ?? [])
       await this.#laneTo(into, base)
     for (const lane of this.#lanes.values()) {
@@ -188,7 +188,7 @@ export class Branches {
     return { branch, base, path: freePath(site, `${run}-${name}`) }
   }
 
-  /** The commit that a new branch starts from: merges may be on another branch than their target. */
+  /** The commit that a new branch starts from: merges may be on a branch other than the target. */
   async #startOf(into: string): Promise<string> {
     const { site, gitIn } = await this.#repository()
     const found = await this.#lanes.get(into)?.target.tip()
@@ -198,7 +198,7 @@ export class Branches {
     return tip
   }
 
-  /** Why the branch was kept; undefined if it was removed. */
+  /** Why the branch was kept; undefined if removed. */
   async #remove(branch: OpenBranch): Promise<Kept | undefined> {
     const { path, branch: name } = branch.tree
     try {
@@ -273,7 +273,7 @@ export class Branches {
     this.#context.ports.emit({ type: 'warning', text })
   }
 
-  /** An error of git ends the branch, not the run. */
+  /** A git error ends the branch, not the run. */
   async #guard<Result>(work: () => Promise<Result | End>): Promise<Result | End> {
     try {
       return await work()

@@ -13,12 +13,12 @@ interface Base {
   readonly gitIn: GitIn
 }
 
-/** How many changed files are named. */
+/** Maximum number of changed files to name. */
 const MOST_NAMED = 5
 
 /**
- * Commits the tasks, so that new branches have them. Returns the end of the group if there are other
- * uncommitted changes, which the branches would not have.
+ * Commits the task files so that new branches contain them. Other uncommitted changes would be missing there,
+ * so they end the group; returns that end.
  */
 export async function commitTasks({
   folder,
@@ -28,7 +28,8 @@ export async function commitTasks({
 }: Base): Promise<End | undefined> {
   const git = (...args: string[]) => gitIn(folder, ...args)
   const on = branchIn(await git(...CHECKED_OUT).catch(() => ''))
-  // Somebody has switched to another branch, or deleted it: nothing here belongs to the one that branches start from.
+  // The user has switched to another branch, or deleted this one: nothing here belongs to the branch that
+  // worktrees start from.
   if (on !== into || !(await hasBranch(folder, into, gitIn))) return undefined
   const tasks = relative(folder, tasksFolder)
   if (listNames(tasksFolder).length > 0 && (await isIgnored(git, tasks)))

@@ -10,13 +10,13 @@ import { StopError } from '../process/git.ts'
 import { gitOf } from './branch-git.ts'
 import { copyInto, discard, makeWorktree, markReady, type Site } from './branch-worktree.ts'
 
-/** What the checks need to know about the branch that is handed in. */
+/** What the checks need to know about a branch that is handed in. */
 export interface Submitter {
   readonly step: StepNode
   readonly plan: BranchPlan
 }
 
-/** The worktree of a run in which merges are prepared and tested; made when it is first needed. */
+/** The run's worktree for preparing and testing merges; created on first use. */
 export class IntegrationFolder {
   readonly site: Site
   readonly gitIn: GitIn
@@ -25,7 +25,7 @@ export class IntegrationFolder {
   readonly #path: string
   readonly #context: Context
   #opening: Promise<IntegrationTree> | undefined
-  /** Commands that have prepared it. */
+  /** Setup commands that have already run in it. */
   readonly #setUp = new Set<string>()
 
   constructor(context: Context, site: Site, path: string, commonDir: string, gitIn: GitIn) {
@@ -45,7 +45,7 @@ export class IntegrationFolder {
     return this.#opening
   }
 
-  /** Copies the files of the branch and runs its setup, unless that was done; returns whether it did. */
+  /** Copies the branch's files and runs its setup, unless already done; returns whether it did. */
   async setUp({ step, plan }: Submitter, isAgain = false): Promise<boolean> {
     const { setup, copy = [] } = plan
     const key = JSON.stringify([setup, copy])

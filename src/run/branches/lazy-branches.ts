@@ -2,7 +2,7 @@ import type { AsideWork } from '../../records/events/schema.ts'
 import type { Context } from '../context.ts'
 import type { Branches } from './branches.ts'
 
-/** The branches of a run, which most runs do not have. */
+/** The branches of a run, loaded on demand because most runs have none. */
 export class LazyBranches {
   readonly #context: Context
   #loading: Promise<Branches> | undefined
@@ -16,7 +16,7 @@ export class LazyBranches {
     return this.#loading
   }
 
-  /** Completes what a killed process was doing. */
+  /** Completes what a killed process had begun. */
   async recover(): Promise<void> {
     if ((this.#context.ports.state().moving ?? []).length > 0) await (await this.load()).recover()
   }

@@ -28,10 +28,12 @@ export class MergeLane implements MergeHost {
   readonly #context: Context
   readonly #folder: IntegrationFolder
   readonly #queue = new MergeQueue(this)
-  /** By the scope of the branch. */
+  /** Keyed by the scope of the branch. */
   readonly #submitters = new Map<string, Submitter>()
 
-  /** `known` is the last known commit of the target; `aside` a name for what cannot go there. */
+  /**
+   * `known` is the last known commit of the target; `aside` names the branch for merges that cannot go there.
+   */
   constructor(
     context: Context,
     folder: IntegrationFolder,
@@ -57,7 +59,7 @@ export class MergeLane implements MergeHost {
     const submitter = this.#submitters.get(item.scope.join('/'))!
     const isFresh = await this.#folder.setUp(submitter)
     const result = await this.#runGates(item, submitter)
-    // The work may need other dependencies than those that were installed.
+    // The work may need dependencies that are not installed yet.
     if (result.kind === 'open' || isFresh || submitter.plan.setup === undefined) return result
     await this.#folder.setUp(submitter, true)
     return this.#runGates(item, submitter)
@@ -130,7 +132,7 @@ export class MergeLane implements MergeHost {
     }
   }
 
-  /** Completes a move that a killed process began; its branches are merged if it succeeds. */
+  /** Completes a move that a killed process had begun; if it succeeds, its branches are merged. */
   async complete({ from, to, merges }: Moving): Promise<void> {
     await this.lock(async () => {
       const tree = await this.tree()
@@ -159,7 +161,7 @@ export class MergeLane implements MergeHost {
   }
 }
 
-/** Files and commits that are named. */
+/** Maximum number of files and commits to name. */
 const MOST_NAMED = 5
 
 function listShortly(names: readonly string[]): string {

@@ -29,18 +29,18 @@ interface Parts {
   readonly inside: string
   readonly lane: MergeLane
   readonly ports: Ports
-  /** Its name for people, and the author of uncommitted work that we commit. */
+  /** Its display name, also the author of leftover changes that we commit. */
   readonly name: string
 }
 
-/** Why a worktree still exists after its end. */
+/** Why the worktree still exists after the branch has ended. */
 export interface Kept {
   readonly kept: string
   /** Whether it has unmerged commits. */
   readonly hasCommits?: boolean
 }
 
-/** A branch that is not closed yet: its worktree, and how its work gets into the target branch. */
+/** An open branch: its worktree, and how its work gets into the target branch. */
 export class OpenBranch {
   readonly scope: readonly string[]
   readonly plan: BranchPlan
@@ -68,13 +68,13 @@ export class OpenBranch {
     return { ...step, cwd: this.cwd }
   }
 
-  /** What the next prompt says about a refused merge, if its step had ended. */
+  /** What the next prompt says about a refused merge, if the step had already ended. */
   get feedback(): string | undefined {
     const { lastMerge } = this.#state
     return lastMerge === undefined || lastMerge.result === 'merged' ? undefined : lastMerge.feedback
   }
 
-  /** Before an iteration: updates the worktree to what others have merged, unless it has work of its own. */
+  /** Before an iteration: updates the worktree to what others have merged, unless it has unmerged work. */
   async bringUpToDate(): Promise<boolean> {
     try {
       const found = await this.#lane.target.tip()
@@ -98,7 +98,7 @@ export class OpenBranch {
     for (const note of await returnToBranch(this.tree, before)) warn(note)
   }
 
-  /** Its last commit at the end of an iteration, which from now on nobody can lose. */
+  /** Its last commit at the end of an iteration, protected by a ref from now on. */
   async secureTip(): Promise<string | undefined> {
     const tip = await this.tip()
     const { git, branch } = this.tree
@@ -111,7 +111,7 @@ export class OpenBranch {
     return this.#lane.target.tipOf(this.tree.branch)
   }
 
-  /** Commits the task files, so that others learn what became of the tasks. */
+  /** Commits the task files, so that others see the new state of the tasks. */
   async commitTasks(folder: string): Promise<boolean> {
     return (
       !existsSync(this.tree.path) ||
@@ -119,7 +119,7 @@ export class OpenBranch {
     )
   }
 
-  /** Commits the uncommitted changes of a complete branch; returns why it cannot. */
+  /** Commits the leftover changes of a complete branch; returns the reason if it cannot. */
   async commitRest(): Promise<string | undefined> {
     if (!existsSync(this.tree.path) || (await commitRest(this.tree, this.#name))) return undefined
     const operation = operationIn(this.tree)
@@ -160,7 +160,7 @@ export class OpenBranch {
     }
   }
 
-  /** Why it cannot be removed yet; undefined if it has nothing that is not merged. */
+  /** Why it cannot be removed yet; undefined if everything in it is merged. */
   async whyKept(): Promise<Kept | undefined> {
     const isUnmerged = await this.hasUnmerged()
     const unsaved = existsSync(this.tree.path)
@@ -171,7 +171,7 @@ export class OpenBranch {
     return { kept: reasons.join(' and '), ...(isUnmerged ? { hasCommits: true } : {}) }
   }
 
-  /** How the step or group of the branch ends because of its last merge; undefined if that succeeded. */
+  /** How the branch's step or group ends because of its last merge; undefined if the merge succeeded. */
   get refusal(): End | undefined {
     const { lastMerge } = this.#state
     if (lastMerge === undefined || lastMerge.result === 'merged') return undefined

@@ -30,10 +30,10 @@ async function isAwayWithCommits(
   return (await git('for-each-ref', '--count=1', `--contains=${head}`, 'refs/heads')) === ''
 }
 
-/** More files are not compared with what git knows. */
+/** More hidden files than this are not compared; they count as changed. */
 const MOST_HIDDEN = 200
 
-/** Changes of files that git was told not to look at. */
+/** Changes in files marked assume-unchanged or skip-worktree. */
 async function hasHiddenChanges({ git, path }: BranchTree): Promise<boolean> {
   const lines = (await git('ls-files', '-v', '-z')).split('\0')
   const hidden = lines
@@ -53,7 +53,7 @@ async function hasHiddenChanges({ git, path }: BranchTree): Promise<boolean> {
   return hidden.some((name, at) => known.get(name) !== found[at])
 }
 
-/** Repositories inside the worktree, such as submodules, with something that none of their remotes has. */
+/** Nested repositories, such as submodules, with work that none of their remotes has. */
 async function ownRepositories(tree: BranchTree): Promise<string[]> {
   const { git, path } = tree
   const links = (await git('ls-files', '--stage', '-z'))
@@ -62,7 +62,7 @@ async function ownRepositories(tree: BranchTree): Promise<string[]> {
     .map((line) => line.slice(line.indexOf('\t') + 1))
     .filter((name) => existsSync(join(path, name, '.git')))
   const found: string[] = []
-  // Somebody has made another repository of the worktree.
+  // The worktree was turned into a repository of its own.
   if (lstatOf(join(path, '.git'))?.isDirectory() === true) found.push('.')
   for (const name of links) if (await hasOwnWork(tree, join(path, name))) found.push(name)
   return found

@@ -12,7 +12,7 @@ const MOST_NAMED = 10
 /** Prepares new worktrees for their agents. */
 export class WorktreeSetup {
   readonly #context: Context
-  /** What was said once for all worktrees. */
+  /** Notes that were already shown, once for all worktrees. */
   readonly #warned = new Set<string>()
   #isChecked = false
 

@@ -7,10 +7,10 @@ import { groupState, instancesOf, type ItemEnd } from './instances.ts'
 import type { OpenRun } from './open-run.ts'
 import { runStep } from './run-step.ts'
 
-/** Ends after which `onFail` does not apply: they need a person, or time. */
+/** Reasons after which `onFail` does not apply: they need a person, or time. */
 const FINAL: readonly ItemEnd['reason'][] = ['interrupted', 'quota', 'auth']
 
-/** The first step number of the next item after a failure; undefined if the list ends. */
+/** The first step of the item that follows a failure; undefined if the list ends. */
 export async function afterFailure(
   item: Node,
   { reason, jumps, closings }: ItemEnd,

@@ -9,18 +9,18 @@ import { currentPlace, nextIteration } from '../place.ts'
 import { countTasks } from '../policy/task-check.ts'
 import type { Ports } from '../ports.ts'
 
-/** How long an agent waits at most before it looks again, because other runs may have changed the tasks. */
+/** Maximum wait before an agent checks again, because other runs may have changed the tasks. */
 const POLL_MS = 1000
 const LONGEST_POLL_MS = 5000
 
 /** The agents of a run that build from the same tasks in parallel. */
 export class Builders {
   readonly #run: string
-  /** What each of them does now. */
+  /** The current state of each. */
   readonly #states = new Map<string, 'working' | 'waiting'>()
-  /** The iterations that run, as their claims name them. */
+  /** Running iterations, as their claims name them. */
   readonly #running = new Map<string, { readonly scope: string; readonly iteration: number }>()
-  /** Those whose gates failed although no task was left. */
+  /** Agents whose gates failed although no task was left. */
   readonly #gated = new Set<string>()
   /** How many iterations have started. */
   #started = 0
@@ -30,13 +30,13 @@ export class Builders {
     this.#run = run
   }
 
-  /** Whether an agent may start: `wait` if only others have work, or the end of its step if there is none left. */
+  /** Whether an agent may start: `wait` if only others have work, or the end of its step if no work is left. */
   async next(step: StepNode, ports: Ports, hasOwnWork: boolean): Promise<'go' | 'wait' | End> {
     if (!isTaskDriven(step)) return 'go'
     if (hasOwnWork) return this.#start(step, ports)
     const begun = this.#started
     const counts = await countTasks(step, ports)
-    // Those that have just started are about to claim a task.
+    // Agents that have just started are about to claim a task.
     const inWork = await ports.tasks.inWork()
     const starting = await this.#countStarting(step, ports)
     const isDue = counts.ready > starting
@@ -44,7 +44,7 @@ export class Builders {
     const end = isDue ? undefined : endOfTasks({ ...counts, inBranches: 0 })
     this.#states.set(keyOf(step), 'waiting')
     if (!isDue && mayFollow && !this.#isStuck(inWork, ports)) return 'wait'
-    // Another one that started meanwhile may take the same task.
+    // Another agent that started meanwhile may take the same task.
     if (isDue && this.#started !== begun) return 'wait'
     return end ?? this.#start(step, ports)
   }
@@ -74,7 +74,9 @@ export class Builders {
     return this.#gated.has(keyOf(step))
   }
 
-  /** Whether all wait for each other: the run holds no task, and nothing else works in an open branch. */
+  /**
+   * Whether all agents wait for each other: the run holds no task, and nothing else works in an open branch.
+   */
   #isStuck(inWork: readonly TaskInWork[], { state }: Ports): boolean {
     const { branches = [], steps } = state()
     const waiting = steps.filter(({ key }) => this.#states.get(key) === 'waiting')
@@ -87,7 +89,7 @@ export class Builders {
     )
   }
 
-  /** Marks a step as at work until the returned function is called. */
+  /** Marks a step as working until the returned function is called. */
   enter(step: StepNode): () => void {
     if (!isTaskDriven(step)) return () => undefined
     const key = keyOf(step)
@@ -127,7 +129,7 @@ export class Builders {
   }
 }
 
-/** The tasks as a branch sees them: what other branches of the run do may lead to more. */
+/** The tasks as a branch sees them: work in other branches of the run may lead to more. */
 export function tasksBeside(tasks: Tasks, run: string, { state }: Pick<Ports, 'state'>): Tasks {
   const isOurs = ({ root, holder }: TaskInWork) => {
     if (holder !== undefined) return holder.run === run

@@ -20,11 +20,11 @@ import type { QueuePort } from '../ports.ts'
 import type { Phases } from '../../chain/parse/prompt/phases.ts'
 import { setUp, tearDown, type PhaseDone } from '../subagents/prompt-tasks.ts'
 
-/** The person in a chat, as the front end implements it. */
+/** The user of a chat, as implemented by the front end. */
 export interface Person {
   /** The next message; undefined if there is none. `stop` aborts when the chat has to end. */
   next(stop: AbortSignal): Promise<string | undefined>
-  /** A turn begins; the signal aborts when the person interrupts it. */
+  /** A turn begins; the signal aborts when the user interrupts it. */
   turnBegins(): AbortSignal
   /** Shows a piece of the answer. */
   hear(piece: string): void
@@ -32,11 +32,11 @@ export interface Person {
   restartAnswer(): void
   /** The turn is over; the outcome is undefined if the agent was not asked anything. */
   turnEnds(outcome: Outcome | undefined): void
-  /** The message could not be understood, and none of it has taken effect. */
+  /** The message was invalid; nothing in it took effect. */
   refused(error: UserError): void
   /** No message follows; the run ends as soon as its sub-agents have ended. */
   leaves(): void
-  /** Whether this number of failed turns makes the chat a failure. */
+  /** Whether this many failed turns make the chat a failure. */
   hasFailed(failures: number): boolean
 }
 
@@ -57,7 +57,7 @@ export class ChatTurns {
   readonly #run: OpenRun
   readonly #step: StepNode
   readonly #person: Person
-  /** Messages of this session; only those that the agent gets are iterations. */
+  /** Messages of this session; only those passed to the agent are iterations. */
   #count = 0
   failures = 0
 
@@ -67,7 +67,7 @@ export class ChatTurns {
     this.#person = person
   }
 
-  /** Runs turns until the person leaves. */
+  /** Runs turns until the user leaves. */
   async talk(): Promise<void> {
     const { stop, control } = this.#run.ports
     const asked = new AbortController()
@@ -118,7 +118,7 @@ export class ChatTurns {
     }
   }
 
-  /** Refuses a message that cannot be understood before any of it takes effect. */
+  /** Refuses an invalid message before any of it takes effect. */
   #read(text: string): Spoken {
     const { plan, ports, spending } = this.#run
     const step = { ...this.#step, prompt: [{ level: 'command line' as const, text: [text] }] }
@@ -193,7 +193,7 @@ export class ChatTurns {
   }
 }
 
-/** Refuses tasks whose agent does not exist, nested ones included, before any takes effect. */
+/** Refuses tasks whose agent does not exist, including nested ones, before any takes effect. */
 export async function refuseTasks(
   { setup, teardown }: Phases,
   where: string,
@@ -214,7 +214,7 @@ export async function refuseTasks(
   }
 }
 
-/** A turn that was stopped, or that ran out of budget, also counts as failed. */
+/** A turn that was stopped or ran out of budget also counts as failed. */
 function isBad(outcome: Outcome): boolean {
   return isFailure(outcome) || outcome.kind === 'interrupted' || outcome.kind === 'budget'
 }

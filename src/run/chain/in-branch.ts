@@ -16,8 +16,8 @@ import type { OpenRun } from './open-run.ts'
 import type { Judgement } from './judge.ts'
 
 /**
- * Runs a step or group in a worktree of its own, and removes that when its work is merged. Returns the end of
- * what could not begin.
+ * Runs a step or group in its own worktree, which is removed once its work is merged. Returns an end if it
+ * could not begin.
  */
 export async function inBranch(
   instance: Instance,
@@ -38,7 +38,7 @@ export async function inBranch(
   if ('reason' in opened) return opened
   await work(insideBranch(opened, run))
   const state = ports.state()
-  // A branch that is not complete is continued by a resume.
+  // A resume continues a branch that is not complete.
   if (isStopping(run.ports) && !isSettledIn(state, instance)) return undefined
   const isCut = isStopping(run.ports) || reasonIn(state, instance) === 'cancelled'
   await all.close(opened, opened.place(placed), !isCut)
@@ -46,7 +46,7 @@ export async function inBranch(
   return undefined
 }
 
-/** Removes the branches of what was complete when an earlier process was killed. */
+/** Removes branches that were already complete when an earlier process was killed. */
 export async function closeSettled({ branches, ports }: OpenRun): Promise<void> {
   const state = ports.state()
   const isSettledAt = (key: string) => {
@@ -89,7 +89,7 @@ function reasonIn(state: RunState, instance: Instance): Reason | undefined {
   return isWhole(instance) ? undefined : stateOf(state, instance).reason
 }
 
-/** Before branches start together: the end of all of them if they cannot have worktrees. */
+/** Before branches start together: the end of all of them if worktrees are impossible. */
 export async function prepareBranches(
   instances: readonly Instance[],
   { branches, branch, ports }: OpenRun,
@@ -99,7 +99,7 @@ export async function prepareBranches(
   return news.length === 0 ? undefined : (await branches.load()).prepare(branch)
 }
 
-/** Merges a group that is a branch once its steps are complete. */
+/** Once all steps of a group that is a branch are complete, merges it. */
 export async function mergeGroup(
   group: GroupInstance,
   { branch, ports }: OpenRun,
@@ -135,7 +135,7 @@ function insideBranch(branch: OpenBranch, run: OpenRun): OpenRun {
 
 type Handing = Pick<EventBody & { type: 'iteration_ended' }, 'tip' | 'handsIn' | 'ends'>
 
-/** After an iteration in a branch: its last commit, and whether to merge it now, or why that is impossible. */
+/** After an iteration in a branch: its last commit, and whether to merge it now, or why it cannot be merged. */
 export async function prepareHandIn(
   step: StepNode,
   { ends, isAgain = false }: Judgement,

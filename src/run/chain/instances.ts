@@ -5,13 +5,13 @@ import { keyOfScope } from '../../records/events/tree.ts'
 import type { GroupNode, Node, StepNode } from '../../chain/plan/plan.ts'
 import { scopeOf } from '../place.ts'
 
-/** One of the copies of a group, or the group itself, at its place in the run. */
+/** A group, or one copy of it, at its place in the run. */
 export interface GroupInstance extends GroupNode {
   readonly within: readonly string[]
   readonly copy?: number
 }
 
-/** One of the copies of a step, or the step itself, at its place in the run. */
+/** A step, or one copy of it, at its place in the run. */
 interface StepInstance extends StepNode {
   readonly within: readonly string[]
 }
@@ -43,18 +43,18 @@ export function stepInstances(node: Node, within: readonly string[], state: RunS
   })
 }
 
-/** How an item of a list ended, with all its copies. */
+/** How an item of a list ended, including all its copies. */
 export interface ItemEnd {
   readonly reason?: Reason | undefined
   readonly detail?: string | undefined
   readonly isSettled: boolean
   /** How many times it has sent its list back. */
   readonly jumps: number
-  /** How many of its ends needed handling. */
+  /** How many of its ends have to be handled. */
   readonly closings: number
 }
 
-/** The end of an item; without a reason if a copy has not ended, or nothing has begun. */
+/** The end of an item; without a reason if a copy is unfinished, or nothing has begun. */
 export function endOf(item: Node, within: readonly string[], state: RunState): ItemEnd {
   const all = instancesOf(item, within).map((instance) => stateOf(state, instance))
   const sum = (count: 'jumps' | 'closings') => all.reduce((total, each) => total + each[count], 0)
@@ -65,7 +65,7 @@ export function endOf(item: Node, within: readonly string[], state: RunState): I
   return { reason: last.reason, detail: last.detail, isSettled: open.length === 0, ...counts }
 }
 
-/** Ends after which a group starts another round. */
+/** Reasons after which a group starts another round. */
 const REPEATED: readonly (Reason | undefined)[] = [
   'max_iterations',
   'agent_failed',
@@ -78,7 +78,7 @@ export function isRepeated(reason: Reason | undefined): boolean {
   return REPEATED.includes(reason)
 }
 
-/** The end that decides among several in parallel: those that another round cannot change come first. */
+/** The end that counts among several in parallel: those that another round cannot change come first. */
 export function decisiveEnd<End extends { readonly reason?: Reason | undefined }>(
   ends: readonly End[],
 ): End | undefined {
@@ -86,7 +86,7 @@ export function decisiveEnd<End extends { readonly reason?: Reason | undefined }
   return failed.find(({ reason }) => !isRepeated(reason)) ?? failed.at(-1) ?? ends.at(-1)
 }
 
-/** What people call a step or group, with the number of its copy. */
+/** The display name of a step or group, with the number of its copy. */
 export function nameOf(node: Node & { readonly copy?: number }): string {
   const name = node.name ?? (node.kind === 'step' ? node.agent.name : `group ${node.id}`)
   return node.copy === undefined ? name : `${name}#${node.copy}`

@@ -16,7 +16,7 @@ import { taskEnd, waitsForBranches } from '../policy/task-check.ts'
 export interface Judgement extends Judged {
   /** Why the marker was refused. */
   readonly refusal?: Refusal | undefined
-  /** Set if the step ends with this iteration. */
+  /** Set if this iteration ends the step. */
   readonly ends?: End | undefined
   readonly pause?: Pause
 }
@@ -86,7 +86,7 @@ async function decide(seen: Judgement, of: Case): Promise<Judgement> {
     case 'blocked':
       return { ...seen, ends: { reason: 'blocked', detail: outcome.reason } }
     case 'budget': {
-      // The agent reports its share; the user knows the whole budget.
+      // The agent reports its share; the user set the whole budget.
       const { spending } = of.context
       const isOurs = of.step.agent.engine !== 'binary' && outcome.limit === 'cost'
       const known = isOurs ? spending.spentMoney(of.step) : undefined

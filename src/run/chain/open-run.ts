@@ -19,7 +19,7 @@ export interface OpenRun extends Context {
   readonly branches: LazyBranches
   /** The branch that this part of the run works in, if it has a worktree of its own. */
   readonly branch?: OpenBranch
-  /** The agents in parallel that build from tasks; absent if nothing runs in parallel. */
+  /** The parallel agents that build from tasks; absent if nothing runs in parallel. */
   readonly builders?: Builders
   readonly slots: Slots
   readonly limits: SharedLimits

@@ -17,7 +17,7 @@ export interface Chat {
 
 type Join = (chat: Chat) => Person
 
-/** Runs a chat: a run whose only step is a conversation, until the person leaves. */
+/** Runs a chat, which is a run whose only step is a conversation, until the user leaves. */
 export function runChat(plan: Plan, ports: Ports, join: Join): Promise<void> {
   return runPlan(plan, ports, (run) => converse(run, join))
 }

@@ -63,7 +63,7 @@ export async function runIteration(
   return pause
 }
 
-/** The step as claims name it: by its number if that is enough, else by its scope. */
+/** The step as claims name it: by its number if that is unambiguous, otherwise by its scope. */
 function claimStep(step: StepNode, { scope }: Place): string {
   return isScoped(step) ? scope.slice(0, -1).join('/') : String(step.number)
 }
@@ -72,7 +72,7 @@ interface Worked extends Judgement, Measured {
   readonly changedTasks: boolean
 }
 
-/** The end of a loop by its iterations, its budget or a lack of progress. */
+/** The end of a loop that has used up its iterations or budget, or makes no progress. */
 async function endByCount(
   step: StepNode,
   { iteration }: Place,

@@ -23,8 +23,8 @@ import { endStep } from './run-step.ts'
 import { runSequence } from './walk.ts'
 
 /**
- * Executes a plan, starting from its current state: its chain, or another `walk`. Everything that
- * happens is an event, and no process of the run outlives it.
+ * Executes a plan from its current state: its chain, or another `walk`. Everything that happens is an event,
+ * and no process outlives the run.
  */
 export async function runPlan(plan: Plan, ports: Ports, walk = walkChain): Promise<void> {
   const { worker } = announce(plan, ports)
@@ -37,7 +37,7 @@ export async function runPlan(plan: Plan, ports: Ports, walk = walkChain): Promi
     await queues.endWork()
     aside = await run.branches.end()
   } finally {
-    // Even after a bug no agent may keep running unsupervised.
+    // Not even a bug may leave an agent running unsupervised.
     leftovers = await processes.end(ports.force)
   }
   const left = await queues.left()
@@ -94,7 +94,7 @@ function announce(plan: Plan, ports: Ports): RunEvent {
 function resumedPlace(before: RunState) {
   const state = next(before, { type: 'run_resumed', version: '', pid: process.pid })
   const all = currentSteps(state)
-  // Copies that are complete do not run again.
+  // Complete copies do not run again.
   const known = all.find((step) => !isSettled(step)) ?? all[0]
   if (known === undefined) return {}
   const { number: step, isOpen } = known
@@ -102,7 +102,7 @@ function resumedPlace(before: RunState) {
   return { step, iteration: isOpen ? nextIteration(known).iteration : 1 }
 }
 
-/** Runs the steps one after another, and ends those that never began as skipped. */
+/** Runs the steps in order, and ends those that never began as skipped. */
 async function walkChain(run: OpenRun): Promise<void> {
   const { plan, ports, queues } = run
   await queues.begin()
@@ -195,12 +195,12 @@ async function finish(
   if (plan.hooks.afterRun !== undefined && !force.aborted) {
     // Without a sequence number: it is emitted after the events of the hook.
     const stamp = { at: new Date().toISOString(), run: plan.run, worker }
-    // The hook runs even after a stop; a second stop ends it as well.
+    // The hook runs even after a stop; a second stop also ends the hook.
     const until = stop.aborted ? force : stop
     await runHooks('afterRun', { ...ports.mask(body), ...stamp }, undefined, run, until)
     await processes.end(force)
   }
-  // After the hook, which may commit; not after a stop, which should not wait for git.
+  // Runs after the hook, which may commit; skipped after a stop, which should not wait for git.
   const uncommitted = stop.aborted ? undefined : await progress.countUncommitted()
   emit({ ...body, ...(uncommitted === undefined ? {} : { uncommitted }) })
 }

@@ -51,11 +51,11 @@ async function workOn(step: StepNode, run: OpenRun): Promise<void> {
   if (!ports.stop.aborted) await runHooks('afterStep', event, step, run)
 }
 
-/** For the end of a step that builds from tasks: those that a person should look at. */
+/** For the end of a step that builds from tasks: the tasks that need a person. */
 async function affectedTasks(step: StepNode, { reason }: End, ports: Ports) {
   if (step.agent.finishesTasks !== true) return {}
   const { deleted, blockedTasks: blocked } = await countTasks(step, ports)
-  // An agent that is blocked itself has said why.
+  // An agent that reported itself as blocked has already said why.
   const isByTasks =
     reason === 'blocked' && stepAt(ports.state(), step).lastOutcome?.kind !== 'blocked'
   return {
@@ -116,8 +116,8 @@ async function work(step: StepNode, run: OpenRun): Promise<End> {
 }
 
 /**
- * The end of a step whose agent builds from tasks and has nothing to do. It applies to the first step
- * and to a resumed one; without any tasks, it also applies to later steps, unless a jump led back.
+ * The end of a step whose agent builds from tasks and has nothing to do. Applies to the first step and to a
+ * resumed one; without any tasks, also to later steps, unless a jump led back to them.
  */
 async function withoutWork(step: StepNode, run: OpenRun): Promise<End | undefined> {
   const { ports } = run
@@ -140,14 +140,14 @@ async function withoutWork(step: StepNode, run: OpenRun): Promise<End | undefine
   return undefined
 }
 
-/** Whether its branch has something to do besides tasks: refused work, or an iteration that was cut off. */
+/** Whether its branch has work besides tasks: a refused merge, or an interrupted iteration. */
 function hasOwnWork(step: StepNode, { branch, ports }: OpenRun): boolean {
   if (branch === undefined) return false
   const { isAgain, running } = stepAt(ports.state(), step)
   return isAgain || running !== undefined || branch.refusal !== undefined
 }
 
-/** The end that the tasks give to a step; undefined if its gates fail. They run only if they have failed before. */
+/** How the tasks end a step; undefined if its gates fail. The gates run only if they have failed before. */
 async function confirm(step: StepNode, end: End, run: OpenRun): Promise<End | undefined> {
   if (end.reason !== 'until') return end
   if (run.builders?.hasFailedGate(step) === true) return undefined
@@ -160,7 +160,7 @@ async function loop(step: StepNode, run: OpenRun): Promise<End> {
   const { ports, spending, branch } = run
   const patience = new Patience(step.policy)
   let pause: Pause | undefined
-  /** How many times in a row it waited for other branches. */
+  /** How many times in a row it has waited for other branches. */
   let waits = 0
   for (;;) {
     const known = stepAt(ports.state(), step)
@@ -205,10 +205,10 @@ async function loop(step: StepNode, run: OpenRun): Promise<End> {
 type Turn =
   | { readonly kind: 'done'; readonly pause: Pause | undefined }
   | { readonly kind: 'end'; readonly end: End }
-  /** It did not start, because it has to wait for other branches. */
+  /** The agent did not start, because it has to wait for other branches. */
   | { readonly kind: 'wait' }
 
-/** Waits until the agent may start, unless the run is stopped meanwhile. */
+/** Waits until the agent may start, or the run is stopped. */
 async function inSlot(
   step: StepNode,
   run: OpenRun,
@@ -216,7 +216,7 @@ async function inSlot(
 ): Promise<Turn> {
   const { ports, slots, builders, branch, progress, queues } = run
   builders?.resume(step)
-  // An agent with a slot must not wait for this one, which may need that slot.
+  // An agent that holds a slot must not wait for this one, which may need that slot.
   if (slots.areTaken) await queues.leave(keyOf(step))
   const leave = await slots.take(ports.stop)
   if (leave === undefined) return { kind: 'done', pause: undefined }
@@ -240,7 +240,7 @@ async function inSlot(
   }
 }
 
-/** The pause, or the end, that a usage limit causes which another agent of the run has hit. */
+/** The pause, or the end, caused by a usage limit that another agent of the run has hit. */
 function sharedPause(step: StepNode, patience: Patience, { limits }: OpenRun) {
   const limit = limits.limitOf(step)
   const next = limit && patience.after({ kind: 'rate_limited', ...limit })

@@ -1,4 +1,4 @@
-/** Limits how many agents of a run work at the same time; those that wait longest come first. */
+/** Limits how many agents of a run work at the same time; first come, first served. */
 export class Slots {
   #free: number
   readonly #waiting: (() => void)[] = []

@@ -35,7 +35,7 @@ export async function runTogether(
     const keys = nextSteps(instance, ports.state())
     // All of them do this before the first agent starts, which may wait for the others.
     run.queues.attend(...keys)
-    // What the others change is not the progress of this one.
+    // Changes by the others do not count as progress of this one.
     const progress = new ProgressWatch({ ...run.plan, cwd }, ports)
     try {
       await work(instance, { ...run, ports, builders, progress })
@@ -56,7 +56,7 @@ export async function runTogether(
   for (const instance of instances) endInstance(instance, interrupted(stop), run)
 }
 
-/** The keys of the steps that a step or group begins with, or continues. */
+/** Keys of the steps with which a step or group begins or continues. */
 function nextSteps(instance: Instance, state: RunState): string[] {
   const key = keyOfScope(scopeOf(instance, 1))
   if (instance.kind === 'step') return [key]
@@ -64,7 +64,7 @@ function nextSteps(instance: Instance, state: RunState): string[] {
   return steps.map((step) => step.key)
 }
 
-/** Ends what has no end yet and cannot continue. */
+/** Ends items that have not ended and cannot continue. */
 export function endInstance(instance: Instance, end: End, { ports }: OpenRun): void {
   const { emit, state } = ports
   for (const step of stepInstances(instance, instance.within, state()))

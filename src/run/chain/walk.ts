@@ -26,7 +26,7 @@ import { endStep, runStep } from './run-step.ts'
 import { inBranch, mergeGroup } from './in-branch.ts'
 import { endInstance, runTogether } from './together.ts'
 
-/** Runs items one after another, from where the state says; `within` is the scope of their group. */
+/** Runs items one after another, starting where the state left off; `within` is the scope of their group. */
 export async function runSequence(
   items: readonly Node[],
   within: readonly string[],
@@ -49,7 +49,7 @@ export async function runSequence(
   }
 }
 
-/** Runs a step or group, with all its copies that are not settled. */
+/** Runs all copies of a step or group that are not settled. */
 async function runItem(item: Node, within: readonly string[], run: OpenRun): Promise<void> {
   const instances = instancesOf(item, within)
   if (item.copies === undefined) await runInstance(instances[0]!, run)
@@ -104,7 +104,7 @@ async function runRound(group: GroupInstance, round: Round, run: OpenRun): Promi
   return isRepeated(refused.reason) && isLeft ? 'again' : refused
 }
 
-/** The end of a group whose condition is not met; it is checked before the first step of all rounds. */
+/** The end of a group whose condition is not met; checked once, before the first step of the first round. */
 async function checkCondition(
   group: GroupInstance,
   { scope, round }: Round,
@@ -145,7 +145,7 @@ async function runItems(
   }
 }
 
-/** Runs one item after another until one completes; the rest are not needed then. */
+/** Runs one item after another until one completes; the rest are then skipped. */
 async function runFallback(
   items: readonly Node[],
   within: readonly string[],
@@ -196,7 +196,7 @@ function endOfRound(group: GroupInstance, scope: readonly string[], run: OpenRun
     fallback: isAll || ends.some(({ reason }) => isComplete(reason)),
   }
   if (isDone[group.kind]) return completeEnd(ends)
-  // What never began is skipped. Where a list continued after failures, the last one ended it.
+  // Items that never began are skipped. If a list continued after failures, the last failure ended it.
   const open = ends.filter(
     (end) => !end.isSettled && end.reason !== undefined && end.reason !== 'skipped',
   )

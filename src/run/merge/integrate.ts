@@ -6,7 +6,7 @@ import { UserError } from '../../base/errors.ts'
 /** Runs git in one folder; throws stderr as an error. */
 export type Git = (...args: string[]) => Promise<string>
 
-/** Whether the commits of a branch are kept and merged, or copied onto the target branch. */
+/** Whether the commits of a branch are merged as they are, or copied onto the target branch. */
 export type MergeMethod = 'rebase' | 'merge'
 
 /** The run's own worktree, in which merges are prepared and tested; nobody else works in it. */
@@ -21,7 +21,7 @@ export interface Integration {
   readonly onto: string
   /** The commit that is handed in. */
   readonly tip: string
-  /** An earlier tip of the same branch that is merged already, as other commits. */
+  /** An earlier tip of the same branch that was already merged as copies. */
   readonly merged?: string | undefined
   readonly method: MergeMethod
   /** Names the branch in a merge commit. */
@@ -46,10 +46,10 @@ export interface Conflict {
   readonly others: readonly string[]
 }
 
-/** How many commits of the other side are named. */
+/** Maximum number of commits to name on the other side. */
 const MOST_OTHERS = 5
 
-/** Puts the work of a branch onto another commit, and leaves the result checked out. */
+/** Rebases or merges a branch onto another commit, and leaves the result checked out. */
 export async function integrate(tree: IntegrationTree, request: Integration): Promise<Integrated> {
   const { git } = tree
   const { onto, tip, method } = request
@@ -66,7 +66,10 @@ export async function integrate(tree: IntegrationTree, request: Integration): Pr
     : copy(tree, request, commits)
 }
 
-/** Makes the tree clean, whatever a killed process left in it. Ignored files stay: dependencies are installed once. */
+/**
+ * Removes whatever a killed process left in the tree. Ignored files stay, so dependencies are installed only
+ * once.
+ */
 export async function checkOut({ git, gitDir }: IntegrationTree, commit: string): Promise<void> {
   for (const name of ['index.lock', 'HEAD.lock']) rmSync(join(gitDir, name), { force: true })
   for (const name of ['rebase-merge', 'rebase-apply', 'sequencer'])
@@ -131,7 +134,7 @@ async function merge(tree: IntegrationTree, request: Integration): Promise<Integ
   return { kind: 'ready', commit, commits: await countNew(tree.git, request), copies: [] }
 }
 
-/** Undefined if the command succeeds. Errors other than conflicts are thrown. */
+/** Undefined on success. Errors other than conflicts are thrown. */
 async function attempt(
   { git }: IntegrationTree,
   { onto, tip }: Integration,

@@ -7,7 +7,7 @@ import {
   type MergeMethod,
 } from './integrate.ts'
 
-/** What a branch hands in. */
+/** The work that a branch hands in. */
 export interface HandIn {
   /** Identifies the branch in events. */
   readonly scope: readonly string[]
@@ -20,11 +20,11 @@ export interface HandIn {
   readonly gates: readonly string[]
 }
 
-/** What a branch hands in, with the commit that contains it after the merge. */
+/** The same, with the commit that contains it after the merge. */
 export interface Candidate {
   readonly item: HandIn
   readonly commit: string
-  /** How many commits are new in it; absent if a killed process of an earlier version merged them. */
+  /** How many of its commits are new; absent if a killed process of an earlier version merged them. */
   readonly commits?: number | undefined
   readonly copies: Copies
 }
@@ -34,7 +34,7 @@ type Copies = readonly (readonly [string, string])[]
 export type HandedIn =
   | {
       readonly kind: 'merged'
-      /** The commit with the work, and where it was put. */
+      /** The commit with the work, and the branch that now contains it. */
       readonly commit: string
       readonly commits?: number | undefined
       readonly copies: Copies
@@ -62,21 +62,21 @@ export type GateResult = { readonly kind: 'open' } | ClosedGate
 /** What the queue needs from the run. */
 export interface MergeHost {
   readonly target: TargetBranch
-  /** The integration worktree, made if necessary. */
+  /** The integration worktree, created if necessary. */
   tree(): Promise<IntegrationTree>
   /** Runs the gates of an item in the integration worktree; throws if the run is stopped. */
   check(item: HandIn): Promise<GateResult>
   /** Waits for the lock of the repository, which other runs may hold. */
   lock<Result>(work: () => Promise<Result>): Promise<Result>
   started(items: readonly HandIn[], onto: string): void
-  /** Noted before the target branch moves, so that a killed move can be completed. */
+  /** Called before the target branch moves, so that an interrupted move can be completed. */
   ready(candidates: readonly Candidate[], from: string, to: string): void
   ended(item: HandIn, result: HandedIn): void
-  /** Merged commits were copied once more, because the target branch was changed by somebody else. */
+  /** Merged commits were copied again, because someone else changed the target branch. */
   reunited(copies: Copies, from: string, to: string): void
 }
 
-/** How many branches are tried together. */
+/** Maximum number of branches in a batch. */
 const MOST_TOGETHER = 8
 
 interface Waiting {
@@ -85,7 +85,7 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
-/** A branch whose work has been put onto the others of its batch. */
+/** A branch that was placed on top of the others in its batch. */
 interface Placed extends Candidate {
   readonly waiting: Waiting
 }
@@ -107,8 +107,8 @@ type Tried =
     }
 
 /**
- * Merges branches, one batch at a time: all of a batch are put onto the tip of the target branch and tested
- * together. If the gates fail, a half of the batch is tried, until the culprit is found.
+ * Merges branches in batches: all branches of a batch are placed on the tip of the target branch and tested
+ * together. If the gates fail, the batch is bisected until the culprit is found.
  */
 export class MergeQueue {
   readonly #host: MergeHost
@@ -116,7 +116,7 @@ export class MergeQueue {
   #isAtWork = false
   /** Trees that have passed, together with their commands. */
   readonly #passed = new Set<string>()
-  /** What failed in the current batch: the same files are not tested twice. */
+  /** What failed in the current batch, so that the same files are not tested twice. */
   readonly #failed = new Map<string, ClosedGate>()
 
   constructor(host: MergeHost) {
@@ -136,7 +136,7 @@ export class MergeQueue {
       let batch = this.#waiting.slice(0, 1)
       try {
         await this.#host.lock(async () => {
-          // Others may have arrived while this waited for the lock.
+          // Others may have arrived while this one waited for the lock.
           batch = this.#takeBatch()
           await this.#merge(batch)
         })
@@ -153,7 +153,7 @@ export class MergeQueue {
     waiting.reject(error)
   }
 
-  /** The oldest, and all others with the same gates. */
+  /** The oldest item, and all others with the same gates. */
   #takeBatch(): Waiting[] {
     const [first] = this.#waiting
     const gates = keyOf(first!.item.gates)
@@ -168,9 +168,9 @@ export class MergeQueue {
   async #merge(batch: readonly Waiting[]): Promise<void> {
     this.#failed.clear()
     let left: readonly Waiting[] = batch
-    /** How many of the first items are known to fail together. */
+    /** How many items, from the first, are known to fail together. */
     let suspects = 0
-    /** Failed alone; guilty only if the target branch itself passes. */
+    /** Failed alone; to blame only if the target branch itself passes. */
     const accused: Accused[] = []
     while (left.length > 0) {
       const some = left.slice(0, suspects > 0 ? Math.ceil(suspects / 2) : left.length)
@@ -208,7 +208,7 @@ export class MergeQueue {
     if (accused.length > 0) await this.#judge(accused)
   }
 
-  /** Puts branches onto the target branch, tests them together, and moves the target branch if they pass. */
+  /** Places branches on the target branch, tests them together, and moves the target branch if they pass. */
   async #try(batch: readonly Waiting[]): Promise<Tried> {
     const { target } = this.#host
     const tree = await this.#host.tree()
@@ -225,7 +225,7 @@ export class MergeQueue {
     for (const waiting of batch) {
       const done = await integrate(tree, { ...waiting.item, onto })
       if (done.kind === 'conflict') {
-        // A conflict with another branch of the batch counts only once that is merged.
+        // A conflict with another branch of the batch counts only once that branch is merged.
         if (placed.length === 0) return done
         continue
       }
@@ -239,7 +239,7 @@ export class MergeQueue {
     return moved.kind === 'raced' ? moved : { kind: 'tested', placed, gate, aside: moved.aside }
   }
 
-  /** Puts what was merged aside onto the commits that somebody has added to the target branch. */
+  /** Moves work that was merged aside onto commits that someone has added to the target branch. */
   async #reunite(tree: IntegrationTree, found: Diverged, item: HandIn): Promise<Tried> {
     const { target } = this.#host
     const branch = target.aside
@@ -271,7 +271,7 @@ export class MergeQueue {
     return { kind: 'moved', aside: kind === 'moved' ? {} : { aside: why ?? '' } }
   }
 
-  /** Checks a commit out and runs the gates on it, unless the result for the same files is known. */
+  /** Checks out a commit and runs the gates on it, unless the result for the same files is known. */
   async #check(tree: IntegrationTree, commit: string, item: HandIn): Promise<GateResult> {
     const { gates } = item
     if (gates.length === 0) return { kind: 'open' }

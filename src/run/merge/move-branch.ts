@@ -17,9 +17,9 @@ export interface Move {
 
 export type Moved =
   | { readonly kind: 'moved' }
-  /** Somebody else has moved or deleted the branch: start again from where it is now. */
+  /** Someone else has moved or deleted the branch: start again from its current commit. */
   | { readonly kind: 'raced' }
-  /** The branch is checked out, and git would overwrite what somebody edits there. */
+  /** The branch is checked out, and git would overwrite edits there. */
   | { readonly kind: 'refused'; readonly why: string; readonly folder: string }
 
 /** Moves a branch forward, together with the files where it is checked out. */
@@ -41,7 +41,7 @@ export async function moveBranch(top: string, move: Move, gitIn: GitIn): Promise
   return (await tipOf(top, branch, gitIn)) === to ? { kind: 'moved' } : { kind: 'raced' }
 }
 
-/** Git would move the branch without its files, or write them to another folder. */
+/** Git would move the branch without its files, or write the files to another folder. */
 async function whyUnusable(top: string, gitIn: GitIn): Promise<string | undefined> {
   const seen = await gitIn(top, 'rev-parse', '--show-toplevel').catch(() => '')
   if (seen.replace(/\n$/, '') === top) return undefined
@@ -49,8 +49,8 @@ async function whyUnusable(top: string, gitIn: GitIn): Promise<string | undefine
 }
 
 /**
- * Brings files to where their branch is, if somebody has moved it forward without them: the files and the index are
- * still those of `from`. What a person has edited stays.
+ * Updates the working tree if its branch was moved forward without it: files and index are still those of
+ * `from`. Edited files stay.
  */
 export async function followFiles(
   top: string,
@@ -65,7 +65,7 @@ export async function followFiles(
       () => true,
       () => false,
     )
-  // A person who has reset the branch wants to keep the files as they are.
+  // After a reset by the user, the files stay as they are.
   if (!(await isAncestor(git, from, to)) || (await isIndexOf(to)) || !(await isIndexOf(from)))
     return
   await git('read-tree', '-m', '-u', from, to)
@@ -98,9 +98,9 @@ async function checkedOutIn(
 }
 
 /**
- * Completes a move that a killed process has begun. A fast-forward that was cut off leaves the old HEAD, some
- * new files, one that is half written, and a locked index. Files as in `checkout`, where the new commit is checked
- * out, are ours; all others are somebody's edits and stay.
+ * Completes a move that a killed process had begun. An interrupted fast-forward leaves the old HEAD, some new
+ * files, one of them half written, and a locked index. Files that match `checkout`, where the new commit is
+ * checked out, are ours; all others are the user's edits and stay.
  */
 export async function completeMove(
   top: string,
@@ -134,7 +134,7 @@ interface Change {
   readonly blob: string
 }
 
-/** The paths that differ between two commits, as they are in the second. */
+/** Paths that differ between two commits, as in the second. */
 async function changedPaths(git: Git, from: string, to: string): Promise<Change[]> {
   const fields = (await git('diff-tree', '-r', '-z', '--no-renames', from, to)).split('\0')
   const changes: Change[] = []
@@ -145,7 +145,7 @@ async function changedPaths(git: Git, from: string, to: string): Promise<Change[
   return changes
 }
 
-/** Whether a file is as expected, or the beginning of it. */
+/** Whether a file is as expected, or a prefix of that. */
 function compare(path: string, expected: string): 'same' | 'begun' | 'other' {
   const [found, wanted] = [contentOf(path), contentOf(expected)]
   if (found === undefined || wanted === undefined) return found === wanted ? 'same' : 'other'
@@ -167,7 +167,7 @@ const GONE = /^0+$/
 /** A longer command line would not be accepted. */
 const MOST_PATHS = 200
 
-/** An entry that is already that of the new commit does not stop the fast-forward. */
+/** An index entry that already matches the new commit does not stop the fast-forward. */
 async function addToIndex(git: Git, changes: readonly Change[]): Promise<void> {
   for (let at = 0; at < changes.length; at += MOST_PATHS) {
     const some = changes.slice(at, at + MOST_PATHS)

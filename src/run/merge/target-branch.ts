@@ -8,10 +8,10 @@ import {
   type Move,
 } from './move-branch.ts'
 
-/** What merges build on. */
+/** The state that merges start from. */
 export type TargetTip = { readonly kind: 'tip'; readonly commit: string } | Diverged
 
-/** Merges are on the branch of the run, and somebody has added other commits to the target branch. */
+/** Merges are on the run's branch, and someone has added other commits to the target branch. */
 export interface Diverged {
   readonly kind: 'diverged'
   readonly target: string
@@ -25,8 +25,8 @@ export interface Advanced {
 }
 
 /**
- * The branch that merges go to. If it cannot be moved, because somebody edits the same files or has deleted it,
- * merges continue on a branch of the run, and the target branch follows once it can.
+ * The branch that merges go to. If it cannot be moved, because the user edits the same files or has deleted it,
+ * merges continue on a branch of the run; the target branch catches up when possible.
  */
 export class TargetBranch {
   readonly #top: string
@@ -37,7 +37,7 @@ export class TargetBranch {
   readonly #git: Git
   /** The last commit of the target branch, in case it is deleted. */
   #known: string
-  /** The commit whose files were last seen where the target branch is checked out. */
+  /** The commit that the checkout of the target branch last matched. */
   #filesAt: string
 
   constructor(top: string, name: string, aside: string, known: string, gitIn: GitIn) {
@@ -70,7 +70,7 @@ export class TargetBranch {
     return { kind: 'tip', commit: aside }
   }
 
-  /** Call before the files are used: an agent may have moved the branch without them. */
+  /** Call before the files are used: an agent may have moved the branch without updating them. */
   async followFiles(): Promise<void> {
     const tip = await this.tipOf(this.name)
     if (tip === undefined || tip === this.#filesAt) return
@@ -79,7 +79,7 @@ export class TargetBranch {
     this.#filesAt = tip
   }
 
-  /** Moves to a commit that contains `from`, the tip that it was made from. */
+  /** Moves to a commit that builds on `from`, the current tip. */
   async advance(from: string, to: string): Promise<Advanced> {
     const aside = await this.tipOf(this.aside)
     if (aside !== undefined) return this.#advanceAside(aside, from, to)
@@ -89,7 +89,7 @@ export class TargetBranch {
     return moved.kind === 'refused' ? this.#advanceAside(undefined, from, to, moved.why) : moved
   }
 
-  /** Completes a move that a killed process has begun; `checkout` has the new commit checked out. */
+  /** Completes a move that a killed process had begun; `checkout` has the new commit checked out. */
   async complete(move: Omit<Move, 'branch'>, checkout: string): Promise<Advanced> {
     const tip = await this.tipOf(this.name)
     if (tip !== move.from && tip !== move.to) return this.advance(move.from, move.to)

@@ -24,7 +24,7 @@ const FORMATS = {
   ms: formatDuration,
 }
 
-/** The limits of a step, if one is given, and those of its run. */
+/** The limits of a step, if given, and those of its run. */
 export function limitsOf(
   step: StepNode | undefined,
   plan: Plan,
@@ -32,7 +32,7 @@ export function limitsOf(
   now = withoutSkips(),
 ): Limit[] {
   const { clock = Infinity, skippedMs = 0 } = state
-  // The state contains the time up to the last event only.
+  // The state covers only the time up to the last event.
   const ms = Math.max(0, now - (clock - skippedMs))
   const limits = (of: Limit['of'], budget: Budget, spent: Spent) => {
     const used = { costUsd: spent.costUsd, tokens: countTokens(spent), ms: spent.ms + ms }
@@ -59,7 +59,7 @@ export function groupBudgets(step: StepNode | undefined, plan: Plan, state: RunS
   }))
 }
 
-/** The end of a step or run by a limit that is used up. */
+/** How a step or run ends when a limit is used up. */
 export function endBy(limit: Limit | undefined): End | undefined {
   if (limit === undefined) return undefined
   const format = FORMATS[limit.kind]
@@ -73,7 +73,7 @@ export function isUsedUp({ limit, used }: Limit): boolean {
   return used >= limit
 }
 
-/** The limit of one kind with the least left. */
+/** Among the limits of one kind, the one with the least left. */
 export function tightest(limits: readonly Limit[], kind: Limit['kind']): Limit | undefined {
   const same = limits.filter((each) => each.kind === kind)
   return same.toSorted((one, other) => restOf(one) - restOf(other))[0]
@@ -83,7 +83,7 @@ function restOf({ limit, used }: Limit): number {
   return Math.max(0, limit - used)
 }
 
-/** What is left for the next iteration; an absent field means no limit. */
+/** The remaining budget for the next iteration; an absent field means no limit. */
 export function leftOver(limits: readonly Limit[]): Budget {
   const all = limits.map(({ kind }) => [kind, restOf(tightest(limits, kind)!)])
   return Object.fromEntries(all) as Budget

@@ -29,10 +29,10 @@ export interface CommandEnd {
   readonly tail: string
 }
 
-/** Exit codes of the shell for a command that it could not run. */
+/** The shell's exit codes for a command that it could not run. */
 const NOT_RUN: readonly number[] = [126, 127]
 
-/** The shell adds the number of the signal to this if one has killed its command. */
+/** If a signal killed its command, the shell exits with this plus the signal's number. */
 const KILLED = 128
 const MOST_SIGNALS = 64
 
@@ -79,7 +79,7 @@ async function supervise(
   const { plan, ports, processes, spending } = context
   const { command, step, iteration = 1, stdin } = request
   const launch = { ...shellLaunch(command), ...(stdin === undefined ? {} : { stdin }) }
-  // Gates are limited by the time that the budget leaves, hooks are not.
+  // The remaining time budget limits gates, but not hooks.
   const isGate = request.role === 'verify' || request.role === 'until'
   const ms = isGate && step !== undefined ? spending.left(step).ms : undefined
   const over = new AbortController()
@@ -110,7 +110,7 @@ function judge(
   end: Exit | Cut | SpawnError | undefined,
   role: CommandRequest['role'],
 ): Pick<CommandEnd, 'result' | 'detail'> {
-  // A condition that was killed says nothing: skipping the step could hide that nothing was done.
+  // A killed condition has no answer: skipping the step could hide that nothing was done.
   const cut = role === 'when' ? 'broken' : 'failed'
   if (end === undefined) return { result: 'stopped', detail: 'stopped' }
   if (end instanceof SpawnError) return { result: 'broken', detail: end.message }

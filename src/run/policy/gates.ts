@@ -7,7 +7,7 @@ import type { Context } from '../context.ts'
 import { interrupted } from '../ports.ts'
 import { whyNotDone } from './task-check.ts'
 
-/** The result of the gates of a step: open, closed with a refusal, or the end of the step. */
+/** The result of a step's gates: open, closed with a refusal, or the end of the step. */
 interface GateAnswer extends Pick<Judged, 'gate' | 'feedback'> {
   readonly refusal?: Refusal
   readonly ends?: End
@@ -38,7 +38,7 @@ export async function askGates(
   return { gate: { isOpen: true, detail: '' } }
 }
 
-/** The end of a step if a command that decides about it gave no answer. */
+/** How a step ends if a command that decides about it gave no answer. */
 export function endWithout(
   { result, detail }: CommandEnd,
   role: 'verify' | 'until' | 'when',
@@ -72,7 +72,7 @@ export function describeFailedGate(words: string, tail: string): string {
   ].join('\n')
 }
 
-/** Some agents replace `@path` in a prompt by the content of the file. */
+/** Some agents replace `@path` in a prompt with the file's content. */
 function withoutMentions(text: string): string {
   return text.replaceAll(/@(?=[\w./~"-])/g, '@ ')
 }

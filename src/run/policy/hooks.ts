@@ -5,7 +5,7 @@ import { groupIdOf, groupKeys } from '../../records/events/tree.ts'
 import { runCommand } from './command.ts'
 import type { Context } from '../context.ts'
 
-/** Runs the hooks of step, groups and chain with the event on stdin; returns the first failure. */
+/** Runs the hooks of the step, its groups and the chain with the event on stdin; returns the first failure. */
 export async function runHooks(
   name: HookName,
   event: RunEvent,

@@ -5,13 +5,16 @@ import type { End, Outcome } from '../../records/events/schema.ts'
 import { describeOutcome } from '../../records/events/describe-outcome.ts'
 import type { Policy } from '../../chain/plan/policy.ts'
 
-/** First waits for a limit without a reset time, and for one whose reset time has passed or was close before. */
+/**
+ * Initial waits: for a limit without a reset time, and for one whose reset time has passed or was imminent last
+ * time.
+ */
 const BLIND_MS = 60_000
 const JUST_OVER_MS = 10_000
 const MAX_BLIND_MS = 30 * 60_000
 /** An attempt that took longer was not rejected by a rate limit immediately. */
 const WORKED_MS = 60_000
-/** An attempt that took longer did real work: CLIs themselves retry only for minutes. */
+/** An attempt that took longer did real work: CLIs retry on their own for only a few minutes. */
 const WORKED_LONG_MS = 10 * 60_000
 
 /** A wait before the same iteration is retried. */
@@ -32,11 +35,11 @@ export class Patience {
   readonly #policy: Policy
   #failures = 0
   #blindMs = 0
-  /** Whether a reset time in the next seconds has been waited for. */
+  /** Whether it has already waited for a reset time that was seconds away. */
   #wasClose = false
   /**
-   * The time waited for each since an attempt last did real work. Quotas reset by the wall clock;
-   * retries do not count time in which the machine slept.
+   * Time waited for each since an attempt last did real work. Quotas follow the wall clock; retries exclude
+   * time while the machine slept.
    */
   readonly #waited = { quota: 0, retry: 0 }
   #pause: { readonly why: Pause['why']; readonly began: number } | undefined
@@ -47,7 +50,7 @@ export class Patience {
     this.#policy = policy
   }
 
-  /** Call when a pause is over, for whatever reason. */
+  /** Call when a pause ends, for whatever reason. */
   waited(now = Date.now()): void {
     if (this.#pause !== undefined) {
       const { why, began } = this.#pause
@@ -57,7 +60,7 @@ export class Patience {
     this.#began = withoutSkips(now)
   }
 
-  /** A pause, the end of the step, or undefined if there is nothing to wait for. */
+  /** A pause, the end of the step, or undefined if no wait is needed. */
   after(outcome: Outcome, now = Date.now()): Pause | End | undefined {
     const workedMs = this.#began === undefined ? 0 : withoutSkips(now) - this.#began
     const next = this.#decide(outcome, workedMs, now)
@@ -94,7 +97,7 @@ export class Patience {
     const { error, resetsAt = 0 } = outcome
     const reset = resetsAt * 1000
     const isClose = reset <= now + JUST_OVER_MS
-    // A reset time that is always just ahead must not cause a request per second.
+    // A reset time that always lies just ahead must not cause a request per second.
     const isBelieved = reset > now && !(isClose && this.#wasClose)
     this.#wasClose ||= isClose
     const ms = isBelieved ? reset - now : this.#nextBlind(reset > 0 ? JUST_OVER_MS : BLIND_MS)
@@ -136,7 +139,7 @@ export class Patience {
   }
 }
 
-/** Wall clock for quotas; for retries without the time in which the machine slept. */
+/** Wall clock for quotas; for retries, time while the machine slept is excluded. */
 function clockOf(why: Pause['why'], now: number): number {
   return why === 'quota' ? now : withoutSkips(now)
 }

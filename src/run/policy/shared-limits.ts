@@ -11,15 +11,15 @@ const SAME_MS = 2 * 60_000
 interface SharedPause {
   until: number
   readonly error: string
-  /** How many wait for it. */
+  /** How many agents wait for it. */
   waiting: number
 }
 
-/** Usage limits that one agent has hit and that apply to all agents of its kind. */
+/** Usage limits that one agent has hit, and that apply to all agents of its kind. */
 export class SharedLimits {
   readonly #pauses = new Map<string, SharedPause>()
 
-  /** Adds a pause of one agent to that of its kind, and returns it with the time at which it may start. */
+  /** Merges one agent's pause into that of its kind, and returns it with the agent's own start time. */
   join(step: StepNode, pause: Pause): Pause {
     if (pause.why !== 'quota') return pause
     const kind = limitKind(step)
@@ -28,19 +28,19 @@ export class SharedLimits {
       this.#pauses.set(kind, { until: pause.until, error: pause.error, waiting: 1 })
       return pause
     }
-    // The times of one limit differ a little, because they contain jitter.
+    // Times for the same limit differ slightly, because of jitter.
     if (pause.until > known.until + SAME_MS) known.until = pause.until
     known.waiting += 1
     return { ...pause, until: known.until + (known.waiting - 1) * APART_MS }
   }
 
-  /** The limit that an agent would hit if it started now. */
+  /** The known limit that an agent would hit if it started now. */
   limitOf(step: StepNode): { readonly error: string; readonly resetsAt: number } | undefined {
     const known = this.#current(limitKind(step))
     return known && { error: known.error, resetsAt: Math.ceil(known.until / 1000) }
   }
 
-  /** The user has ended the wait. */
+  /** Call when the user has ended the wait. */
   clear(step: StepNode): void {
     this.#pauses.delete(limitKind(step))
   }

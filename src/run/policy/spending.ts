@@ -18,15 +18,15 @@ import { endBy, groupBudgets, isUsedUp, leftOver, limitsOf, tightest } from './b
 import { groupKeys, keyOf } from '../../records/events/tree.ts'
 import type { Place } from '../place.ts'
 
-/** Who shares the money that is left. */
+/** Who shares the remaining money. */
 interface Sharing {
-  /** The number of agents that start now, this one included. */
+  /** How many agents start now, including this one. */
   readonly sharers?: number
   /** Whether the agent may queue tasks; if so, another share is kept for them. */
   readonly mayQueue?: boolean
 }
 
-/** What one turn of an agent may spend. */
+/** The allowance of one turn of an agent. */
 interface Allowance {
   /** Aborts, with a `BudgetSpent` as its reason, when nothing is left. */
   readonly spent: AbortSignal
@@ -36,15 +36,15 @@ interface Allowance {
   close(): void
 }
 
-/** What one agent takes from the budgets, from the moment it gets a share. */
+/** What one agent takes from the budgets, starting when it gets a share. */
 interface Turn {
   readonly step: StepNode
   readonly isTask: boolean
   /** The cost limit that the agent was given. */
   readonly reservedUsd?: number | undefined
-  /** Whether that was less than all that is left. */
+  /** Whether that was less than everything left. */
   readonly isShare: boolean
-  /** Its time limit, the budget it comes from, and its end by `awakeMs()`. */
+  /** Its time limit, the budget it comes from, and its deadline by `awakeMs()`. */
   readonly time?: {
     readonly of: Account['of']
     readonly ms: number
@@ -61,7 +61,7 @@ interface Turn {
   isOver?: boolean
 }
 
-/** A budget, the turns that spend from it, and what is spent according to the events. */
+/** A budget, the turns that spend from it, and what was spent according to the events. */
 interface Account {
   readonly of: 'the task' | 'the step' | 'the group' | 'the run'
   readonly turns: readonly Turn[]
@@ -72,7 +72,7 @@ interface Account {
 /** Nothing is left for an agent that is about to start. */
 export class BudgetError extends UserError {}
 
-/** The budgets of a run, with the usage of agents at work that the events do not contain yet. */
+/** The budgets of a run, including usage by running agents that the events do not contain yet. */
 export class Spending {
   readonly #plan: Plan
   readonly #state: () => RunState
@@ -83,12 +83,12 @@ export class Spending {
     this.#state = state
   }
 
-  /** The end of the step, or of the run if none is given, if a budget is used up at this time. */
+  /** How the step (or, without one, the run) ends if a budget is used up at this time. */
   spentBudget(step?: StepNode, now?: number): End | undefined {
     return endBy(this.#limits(step, now).find(isUsedUp))
   }
 
-  /** The same for an agent that reports its money as spent, which may be slightly early. */
+  /** The same for an agent that reports its money as spent, possibly slightly early. */
   spentMoney(step: StepNode): End | undefined {
     const end = endBy(tightest(this.#limits(step), 'costUsd'))
     const tasks = [...this.#turns.values()].filter((turn) => turn.isTask && !isDone(turn))
@@ -97,7 +97,7 @@ export class Spending {
     return { ...end, detail: `${end.detail}; the rest is reserved for running tasks` }
   }
 
-  /** A warning if more money or tokens were spent than a budget allows. */
+  /** A warning if spending exceeded a budget of money or tokens. */
   overspent(step: StepNode): string | undefined {
     const limits = this.#limits(step)
     return endBy(limits.find(({ kind, used, limit }) => kind !== 'ms' && used > limit))?.detail
@@ -109,15 +109,14 @@ export class Spending {
   }
 
   /**
-   * Reserves a share for an agent that is about to start. Costs are known
-   * only after they occur, so the money is divided among the agents that start now. Each of them may use up
-   * the rest of the other budgets.
+   * Reserves a share for an agent that is about to start. Costs are known only afterwards, so money is divided
+   * among the agents that start now. Tokens and time are not divided.
    */
   reserve(step: StepNode, place: Place, sharing: Sharing = {}): Omit<Budget, 'ms'> {
     const { costUsd, ms: _, ...left } = this.left(step)
     const key = turnKey(place.scope)
     const isTask = place.task !== undefined
-    // Programs neither get a cost limit nor report their cost.
+    // Programs get no cost limit and report no cost.
     const reportsCost = step.agent.engine !== 'binary'
     const rest = costUsd === undefined ? Infinity : this.#unreserved(costUsd, key)
     const sharers = isTask ? 1 : this.#countSharers(step)
@@ -135,7 +134,7 @@ export class Spending {
     return { ...left, ...limit }
   }
 
-  /** Opens the allowance of an agent to which `reserve` gave a share. */
+  /** Opens the allowance of an agent whose share `reserve` returned. */
   open({ scope }: Place): Allowance {
     const turn = this.#turns.get(turnKey(scope))!
     const { time } = turn
@@ -161,7 +160,7 @@ export class Spending {
     }
   }
 
-  /** Whether money is left for an agent that has used up its share. */
+  /** Whether any money is left for an agent that has used up its share. */
   hasMore({ scope }: Place): boolean {
     const key = turnKey(scope)
     const turn = this.#turns.get(key)
@@ -170,7 +169,7 @@ export class Spending {
     return this.#unreserved(costUsd, key) >= leastFor(turn)
   }
 
-  /** From now on the events contain the usage of this agent. */
+  /** Call once the events contain this agent's usage. */
   recorded(scope: readonly string[]): void {
     this.#turns.delete(turnKey(scope))
   }
@@ -183,7 +182,7 @@ export class Spending {
     return limitsOf(step, this.#plan, state, now)
   }
 
-  /** How many agents that may run in parallel have no share yet, including this one. */
+  /** How many agents that may run in parallel still have no share, including this one. */
   #countSharers(step: StepNode): number {
     const state = this.#state()
     const key = keyOf(step)
@@ -196,7 +195,7 @@ export class Spending {
     return Math.max(1, Math.min(others.length + 1, free))
   }
 
-  /** The time runs from now on, even before the agent starts. */
+  /** The clock starts now, even before the agent starts. */
   #timeFor(step: StepNode): Pick<Turn, 'time'> {
     const { ms: own = Infinity } = step.taskBudget ?? {}
     const shared = tightest(this.#limits(step), 'ms')
@@ -209,8 +208,8 @@ export class Spending {
   }
 
   /**
-   * Ends all turns that share the budget at the same moment: otherwise an agent could learn that its
-   * tasks were ended, and finish before its own time is over.
+   * Ends all turns that share the budget at the same moment. Otherwise an agent could see its tasks end, and
+   * finish before its own time is up.
    */
   #endTime(turn: Turn, own: NonNullable<Turn['time']>): void {
     const { of } = own
@@ -218,14 +217,14 @@ export class Spending {
     for (const { spent, time } of sharers) spent.abort(timeSpent(time ?? own))
   }
 
-  /** The rest without what is reserved for agents at work. */
+  /** What is left, minus reservations for running agents. */
   #unreserved(costUsd: number, key: string): number {
     const others = [...this.#turns].filter(([other, turn]) => other !== key && !isDone(turn))
     const reserved = others.reduce((sum, [, turn]) => sum + stillReserved(turn), 0)
     return Math.max(0, costUsd - reserved)
   }
 
-  /** The budgets of a turn: its own, that of its step and that of the run. */
+  /** The budgets of a turn: its own, its step's and the run's. */
   #accounts(turn: Turn): Account[] {
     const { step } = turn
     const state = this.#state()
@@ -268,18 +267,18 @@ export class Spending {
 }
 
 function timeSpent({ ms, usedMs }: NonNullable<Turn['time']>): BudgetSpent {
-  // Less is the start of the run.
+  // Less than this is just the time that the run took to start.
   return usedMs < 1000
     ? { limit: 'time', error: `no time left after ${formatDuration(ms)}` }
     : timeOver(ms)
 }
 
-/** For a limit of which a part was already used. */
+/** For a limit that was partly used before. */
 export function timeOver(ms: number): BudgetSpent {
   return { limit: 'time', error: `the remaining ${formatDuration(ms)} ran out` }
 }
 
-/** One answer to work, and one to report the results. */
+/** One answer for the work, and one to report the results. */
 const TURNS_TO_END = 2
 
 function tokensFor({ turns, budget, spent }: Account, turn: Turn): TokensLeft[] {
@@ -317,14 +316,14 @@ function nothingLeft(rest: number): BudgetError {
   )
 }
 
-/** The reservation minus the usage that was reported during the work. */
+/** The reservation minus the usage reported so far. */
 function stillReserved({ reservedUsd = 0, usage }: Turn): number {
   return Math.max(0, reservedUsd - (usage?.costUsd ?? 0))
 }
 
 /**
- * A coding CLI reports its cost at the end: its work is paid for then and should not be discarded.
- * The built-in agent reports it with every answer.
+ * A coding CLI reports its cost at the end, when the work is paid for and should not be discarded. The built-in
+ * agent reports it with every answer.
  */
 function isDone({ step, usage, isOver = false }: Turn): boolean {
   return step.agent.engine === 'native' ? isOver : usage?.costUsd !== undefined

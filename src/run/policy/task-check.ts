@@ -28,7 +28,7 @@ export async function whyNotDone(
     : { why: 'task_open', detail: `the task is not done: ${missing}` }
 }
 
-/** What is missing from the task of a worker: the named one, or any that it picked. */
+/** What is missing from a worker's task: the named one, or any that it picked. */
 async function missingOfWorker(
   step: StepNode,
   values: Values,
@@ -61,7 +61,7 @@ export async function stillReady(step: StepNode, ports: Ports): Promise<string |
   return ready === 0 ? undefined : describeReady(ready)
 }
 
-/** The end of a step whose agent builds from tasks; undefined if the tasks do not decide it. */
+/** How a step whose agent builds from tasks ends; undefined if the tasks do not decide it. */
 export async function taskEnd(step: StepNode, ports: Ports): Promise<TaskVerdict | undefined> {
   return step.agent.finishesTasks === true ? endOfTasks(await countTasks(step, ports)) : undefined
 }
@@ -71,7 +71,7 @@ export async function waitsForBranches(step: StepNode, ports: Ports): Promise<bo
   return step.agent.finishesTasks === true && isInBranches(await countTasks(step, ports))
 }
 
-/** Counts the tasks, including what became of those that were open before. */
+/** Counts the tasks, including the current state of those that were open before. */
 export function countTasks(step: StepNode, { tasks, state }: Ports): Promise<TaskCounts> {
   const { openTasks: inRun = [] } = state()
   const { openTasks: inStep = [] } = stepAt(state(), step)

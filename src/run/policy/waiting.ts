@@ -9,7 +9,7 @@ import type { Ports } from '../ports.ts'
 
 /** How often a wait checks the clock and the requests of other processes. */
 const POLL_MS = 500
-/** How long the hook may keep running after the wait, and after a wait that was cut short. */
+/** How long the hook may keep running after the wait, and after a wait that was interrupted. */
 const HOOK_MS = 10_000
 const CUT_SHORT_MS = 1000
 
@@ -25,7 +25,7 @@ export async function waitFor(
   const { control } = ports
   const began = Date.now()
   const others = waitsFor(control)
-  // Clears a request that came after the end of the last wait.
+  // Clears a request that arrived after the last wait ended.
   if (others.size === 0) control.takeRetryNow()
   const event = ports.emit({
     type: 'waiting',
@@ -42,7 +42,7 @@ export async function waitFor(
     for (const each of others) each.abort()
   })
   others.delete(retry)
-  // The hook runs beside the wait and may finish.
+  // The hook runs during the wait and may finish.
   const late = cause === 'over' ? HOOK_MS : CUT_SHORT_MS
   await firstCause({ hook, late, stop })
   over.abort()
@@ -78,8 +78,8 @@ async function waitUntil(
 }
 
 /**
- * The time left until a moment, by the first of two clocks that reaches it: one stops while the
- * machine sleeps, the other one may be set back by hours.
+ * The time left until a moment, by whichever of two clocks reaches it first: one stops while the machine
+ * sleeps, the other may be set back by hours.
  */
 export class Watch {
   readonly #until: number

@@ -62,8 +62,9 @@ export function startChild(launch: ProcessLaunch, cwd: string, env: Record<strin
 }
 
 /**
- * Every descendant of an agent inherits this descriptor of the record, even in another session and without its
- * environment, so orphans can be found after forkhestra was killed. Scripts are unlikely to use this number.
+ * Every descendant of an agent inherits this descriptor of the record, even in another session and with an
+ * empty environment, so orphans can be found after forkhestra is killed. Scripts are unlikely to use this
+ * number.
  */
 export const MARK_FD = 100
 
@@ -88,7 +89,7 @@ function prepareFiles(launch: ProcessLaunch): TempFiles {
   }
 }
 
-/** Signals a process or, with a negative pid, a group; one that has already ended is ignored. */
+/** Signals a process or, with a negative pid, a group; does nothing if it has already ended. */
 export function sendSignal(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)

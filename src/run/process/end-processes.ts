@@ -8,14 +8,14 @@ const TERM_MS = 2000
 /** How long to wait for killed processes; one that hangs in the kernel may never disappear. */
 const KILL_MS = 3000
 const POLL_MS = 15
-/** How long to keep stopping new processes before the stopped ones are killed. */
+/** How long to keep stopping new processes before killing the stopped ones. */
 const STOP_MS = 100
-/** Empty results needed in a row: one scan can miss a process that forks and exits. */
+/** How many empty scans in a row are needed: one scan can miss a process that forks and exits. */
 const SCANS = process.platform === 'linux' ? 3 : 1
 
 interface Options {
   readonly termMs?: number | undefined
-  /** A more reliable check that nothing is left than scanning several times. */
+  /** A check that nothing is left, more reliable than repeated scans. */
   readonly isGone?: () => boolean
   /** Kills a cgroup at once. */
   readonly kill?: () => void
@@ -43,7 +43,7 @@ export async function endProcesses(
   return find()
 }
 
-/** Adds what is not known yet to `known`, and returns it. */
+/** Adds new processes to `known`, and returns the new ones. */
 function findNew(find: () => number[], known: Set<number>): number[] {
   const found = find().filter((pid) => !known.has(pid))
   for (const pid of found) known.add(pid)

@@ -29,7 +29,7 @@ export function stepEnvironment(
   }
 }
 
-/** Other steps are known by their number. */
+/** Elsewhere the number identifies the step. */
 function scopeVariable(step: StepNode, iteration: number, { state }: Ports) {
   if (!isScoped(step)) return {}
   return { FORKHESTRA_SCOPE: [...currentPlace(step, state()).scope, `i${iteration}`].join('/') }
@@ -51,7 +51,7 @@ export function runEnvironment(run: string, { env, record }: Ports): Record<stri
   return {
     ...inherited,
     FORKHESTRA_RUN_ID: run,
-    // Other agents send messages to this name.
+    // The name to which other agents send messages.
     FORKHESTRA_AGENT_NAME: MAIN,
     ...(record === undefined ? {} : { FORKHESTRA_RECORD: record }),
     ...(identity === undefined ? {} : { FORKHESTRA_RUN_PROCESS: identity }),
@@ -75,7 +75,7 @@ export function queueServer(
   return { program: queue.program, env }
 }
 
-/** Tells the queue tools which task, and which attempt at it, they act for. */
+/** Tells the queue tools which attempt of which task they act for. */
 export function actingEnvironment({ name, task, attempt }: Acting): Record<string, string> {
   return {
     FORKHESTRA_AGENT_NAME: name,

@@ -4,15 +4,15 @@ import { findGit, SAFE_GIT } from '../../base/git.ts'
 import { waitForOwn } from '../../base/linux/children.ts'
 import { sendSignal } from './child.ts'
 
-/** Work was stopped before it was done. */
+/** Work was stopped before it was finished. */
 export class StopError extends Error {}
 
-/** What ends a git that hangs, for example in a filter of the repository. */
+/** Time limit for a git that hangs, for example in a filter of the repository. */
 export interface GitLimits {
   readonly ms: number
   readonly stop?: AbortSignal
   readonly force?: AbortSignal
-  /** From SIGTERM, on which git cleans up, to SIGKILL. */
+  /** Time between SIGTERM, on which git cleans up, and SIGKILL. */
   readonly termMs?: number
 }
 
@@ -37,12 +37,12 @@ export async function runGit(
   }
 }
 
-/** Git reads the folders of all worktrees, and fails while another process is making one. */
+/** Git reads the folders of all worktrees, and fails while another process is creating one. */
 const HALF_MADE = /failed to read .*\/commondir/
 const MOST_TRIES = 40
 const PAUSE_MS = 50
 
-/** The others may have done a part of their work. */
+/** Other git commands may have done part of their work. */
 function isRepeatable(args: readonly string[]): boolean {
   if (args.includes('merge')) return args.includes('--ff-only')
   return !['commit', 'cherry-pick'].some((command) => args.includes(command))
@@ -83,7 +83,7 @@ function start(cwd: string, args: readonly string[], env: Readonly<Record<string
     return Bun.spawn([git, ...SAFE_GIT, ...args], {
       cwd,
       env: { ...env, LC_ALL: 'C' },
-      // Its own process group: filters are further processes, and Ctrl-C must not interrupt git halfway.
+      // Its own process group: filters are separate processes, and Ctrl-C must not interrupt git halfway.
       detached: true,
       stdin: 'ignore',
       stdout: 'pipe',

@@ -1,6 +1,6 @@
 import { afterAwake, awakeMs } from '../../base/awake.ts'
 
-/** Expires when an agent prints nothing for too long. Time in which we make it wait does not count. */
+/** Expires when an agent prints nothing for too long. Time during which we make it wait does not count. */
 export class IdleTimer {
   readonly #limit: number | undefined
   readonly #expired = Promise.withResolvers<void>()
@@ -17,7 +17,7 @@ export class IdleTimer {
     this.#watch(limitMs)
   }
 
-  /** Handles a piece of output, and starts again. */
+  /** Handles a chunk of output, and restarts the timer. */
   resetFor(take: () => void | Promise<void>): void | Promise<void> {
     const taken = take()
     this.#since = awakeMs()
@@ -33,7 +33,7 @@ export class IdleTimer {
     this.#unwatch?.()
   }
 
-  // One timer that looks back instead of a new one for each piece of output.
+  // One timer that checks the last activity, instead of a new timer for each chunk.
   #watch(ms: number): void {
     this.#unwatch = afterAwake(ms, () => {
       const quiet = this.#taking > 0 ? 0 : awakeMs() - this.#since

@@ -35,8 +35,8 @@ export class Pipe {
   }
 
   /**
-   * Reads only what the pipe can hold from now on: a slow terminal loses nothing, and an orphan that
-   * keeps the pipe open cannot write forever.
+   * From now on, reads at most what the pipe can hold: a slow terminal loses nothing, and an orphan that keeps
+   * the pipe open cannot write forever.
    */
   async finish(): Promise<void> {
     this.#allowance = 2 * PIPE_BYTES
@@ -49,7 +49,7 @@ export class Pipe {
   }
 }
 
-/** A pipe for one stream of a child: the end for `spawn`, and how to read from the other one. */
+/** A pipe for one stream of a child: the end for `spawn`, and a way to read the other end. */
 export interface ChildPipe {
   readonly stdio: number | 'pipe'
   /** Call after the start, even if it failed. */

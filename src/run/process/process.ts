@@ -9,9 +9,9 @@ import type { Pipe } from './pipe.ts'
 import { stopReasonOf } from '../ports.ts'
 import { IdleTimer } from './idle-timer.ts'
 
-/** How long a pipe is read after the end of its process, while others hold it open. */
+/** How long to read a pipe after its process has ended, while others hold it open. */
 const LINGER_MS = 1000
-/** The same after a stop: the output of the process itself is already in the pipe. */
+/** The same after a stop: the process's own output is already in the pipe. */
 const STOPPED_LINGER_MS = 100
 /** How long passing on the last output may take after a stop. */
 const LAST_OUTPUT_MS = 1000
@@ -50,8 +50,8 @@ export function shellLaunch(command: string): ProcessLaunch {
 }
 
 /**
- * Starts a process and supervises it until it has ended and its output has been read. `finished` is
- * undefined if the run was stopped before the process ended by itself.
+ * Starts a process and supervises it until it has ended and its output has been read. `finished` is undefined
+ * if the run was stopped before the process ended on its own.
  */
 export function startProcess(launch: ProcessLaunch, supervision: Supervision) {
   const child = startChild(launch, supervision.cwd, supervision.env)
@@ -89,7 +89,7 @@ async function finish(
   }
 }
 
-/** Waits for the end of the process, and returns its cause. */
+/** Waits for the process to end, and returns the cause. */
 async function waitForExit(
   child: Child,
   said: Promise<unknown>,
@@ -140,7 +140,7 @@ export function cutBy(cause: string, { timeoutMs, idleMs, budget }: Limits): Cut
   return undefined
 }
 
-/** Reads the rest of the output, and for a while what other holders of the pipes write. */
+/** Reads the rest of the output and, for a while, what other processes write to the pipes. */
 async function drain(
   child: Child,
   said: Promise<unknown>,
@@ -150,7 +150,7 @@ async function drain(
   if (cause === 'stop') cause = await firstCause({ said, force, late: STOPPED_LINGER_MS })
   if (cause === 'late') {
     await Promise.all([child.out.finish(), child.err.finish()])
-    // A slow consumer may take its time with the rest, unless the run is stopped.
+    // A slow consumer may take its time, unless the run is stopped.
     cause = await firstCause({ said, stop })
     if (cause === 'stop') cause = await firstCause({ said, force, late: LAST_OUTPUT_MS })
   }

@@ -22,7 +22,7 @@ const REAP_MS = 2000
 export class RunProcesses {
   readonly #run: string
   readonly #owns: boolean
-  /** Children from before the run, for example after `exec` in a shell: not part of the run. */
+  /** Children that existed before the run, for example after `exec` in a shell; not part of the run. */
   readonly #earlierChildren: ReadonlySet<number>
   readonly #groups: readonly Cgroup[]
 
@@ -74,17 +74,19 @@ export class RunProcesses {
     return ended
   }
 
-  /** Kills all processes of the run without waiting, for a process that exits now. */
+  /** Kills all processes of the run without waiting, because this process is about to exit. */
   kill(): void {
     stopAndKill(() => this.#find())
   }
 
-  /** Ends the processes that an attempt at a task left running, and returns them. */
+  /** Ends the processes that an attempt of a task left running, and returns them. */
   endTask(key: string, force: AbortSignal): Promise<Leftover[]> {
     return this.#endOrphans((pid) => pathIn(pid, TASK_PATH).includes(key), force)
   }
 
-  /** Ends the processes that agents and commands at a place left running, or in its folder, and returns them. */
+  /**
+   * Ends the processes that agents and commands in a scope, or in its folder, left running, and returns them.
+   */
   endScope(scope: readonly string[], force: AbortSignal, folder: string): Promise<Leftover[]> {
     const place = `${scope.join('/')}/`
     return this.#endOrphans((pid) => {
@@ -95,7 +97,7 @@ export class RunProcesses {
     }, force)
   }
 
-  /** A process whose parent has ended becomes our child, so only our children are checked. */
+  /** A process whose parent has ended becomes our child, so only our children need checking. */
   async #endOrphans(isMeant: (pid: number) => boolean, force: AbortSignal): Promise<Leftover[]> {
     const orphans = () => this.#adopted().filter(isMeant)
     if (!this.#owns || isNoneLeft(orphans)) return []
@@ -167,7 +169,7 @@ export function treeOf(root: number): () => number[] {
   }
 }
 
-/** Waits for the end of a process, and ends its whole tree if `signal` aborts. */
+/** Waits for a process to end, and ends its whole tree if `signal` aborts. */
 export async function endWithTree<End>(
   pid: number,
   finished: Promise<End>,
@@ -212,13 +214,13 @@ export function findOrphans(runs: readonly string[]): Map<string, Leftover[]> {
   return new Map([...found].map(([run, pids]) => [run, [...pids].map(describeProcess)]))
 }
 
-/** The nested runs in which a process was started. */
+/** The nested runs that a process belongs to. */
 function runsOf(pid: number): string[] {
   const path = pathIn(pid, 'FORKHESTRA_RUN_PATH')
   return path.length > 0 ? path : runByDescriptor(pid)
 }
 
-/** The run of a process whose environment was emptied, by the record that it has inherited. */
+/** The run of a process with an empty environment, identified by the record descriptor that it inherited. */
 function runByDescriptor(pid: number): string[] {
   try {
     return [basename(readlinkSync(`/proc/${pid}/fd/${MARK_FD}`)).replace(/ \(deleted\)$/, '')]
@@ -227,7 +229,7 @@ function runByDescriptor(pid: number): string[] {
   }
 }
 
-/** The variable with the nested attempts at tasks in which a process was started. */
+/** The variable that lists the nested task attempts of a process. */
 export const TASK_PATH = 'FORKHESTRA_TASK_PATH'
 
 function pathIn(pid: number, variable: string): string[] {

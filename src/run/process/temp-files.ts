@@ -5,7 +5,7 @@ import { listNames } from '../../base/files.ts'
 import { processIdentity } from '../../base/linux/process-identity.ts'
 import type { ProcessLaunch } from '../../engines/engine.ts'
 
-/** Temporary files of a process: private to this user, and removed at its end. */
+/** Temporary files of a process: private to this user, and removed when the process ends. */
 export interface TempFiles {
   readonly argv: readonly string[]
   readonly stdin: Bun.BunFile | 'ignore'
@@ -13,7 +13,7 @@ export interface TempFiles {
   remove(): void
 }
 
-/** Writes the texts that are too long for the command line. */
+/** Writes texts that are too long for the command line. */
 export function makeTempFiles(
   { argv, stdin, files = [] }: ProcessLaunch,
   place?: string,
@@ -52,12 +52,12 @@ function removeFolder(folder: string): void {
   try {
     rmSync(folder, { recursive: true, force: true })
   } catch {
-    // Not worth ending a run for.
+    // Not a reason to end the run.
   }
 }
 
 const OWN = /^forkhestra-(\d+)-\w{6}$/
-/** Recent folders are kept: the agent may outlive its run, or the pid may be of another container. */
+/** Recent folders are kept: the agent may outlive its run, or the pid may belong to another container. */
 const OLD_MS = 24 * 3600 * 1000
 
 /** Folders that this process has already cleaned up. */

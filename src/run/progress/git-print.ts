@@ -6,7 +6,7 @@ const LONG_BYTES = 1024 * 1024
 /** The most bytes read for one snapshot; files beyond that are also compared by size and time. */
 const MOST_BYTES = 16 * 1024 * 1024
 
-/** What opening a file costs, expressed in bytes read. */
+/** The cost of opening a file, as an equivalent number of bytes read. */
 const LEAST_BYTES = 4096
 
 const { O_RDONLY, O_NONBLOCK, O_NOFOLLOW } = constants

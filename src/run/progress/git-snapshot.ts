@@ -11,7 +11,7 @@ import { parseGitStatus } from './git-status.ts'
 export interface GitSnapshot {
   /** The commit; undefined before the first one. */
   readonly head: string | undefined
-  /** Hash of all that differs from HEAD: paths, kinds and contents. */
+  /** Hash of everything that differs from HEAD: paths, kinds and contents. */
   readonly tree: string
   /** Fingerprints of the paths that differ from HEAD. */
   readonly prints: ReadonlyMap<string, string>

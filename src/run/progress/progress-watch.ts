@@ -7,7 +7,7 @@ import { stepsOf, type Plan, type StepNode } from '../../chain/plan/plan.ts'
 import type { Ports } from '../ports.ts'
 import { changesBetween, takeSnapshot, type GitSnapshot } from './git-snapshot.ts'
 
-/** How an iteration ended, as far as progress depends on it. */
+/** The parts of an iteration's end that progress depends on. */
 export interface Judged {
   readonly outcome: Outcome
   /** The result of the gates, if they ran; a change of it counts as progress. */
@@ -25,7 +25,7 @@ interface Gate {
   readonly cause?: EndCause
 }
 
-/** What an iteration changed. */
+/** Changes made by an iteration. */
 export interface Measured {
   /** Iterations without progress so far, this one included; undefined if they are not counted. */
   readonly idle?: number
@@ -33,7 +33,7 @@ export interface Measured {
   readonly changes?: GitChanges
 }
 
-/** The state by which progress is recognised; an absent part was not examined. */
+/** The state whose changes count as progress; an absent part was not examined. */
 interface Fingerprint {
   readonly git?: string
   readonly tasks?: string
@@ -52,7 +52,7 @@ export class ProgressWatch {
   #changedBefore: ReadonlySet<string> = new Set()
   readonly #isGit: boolean
   #hasWarned = false
-  /** Whether something other than an iteration has changed the files since the last one. */
+  /** Whether anything other than an iteration has changed the files since the last iteration. */
   #isStale = false
 
   constructor(plan: Plan, ports: Ports) {
@@ -78,7 +78,7 @@ export class ProgressWatch {
     return { ...now, ...dropUndefined({ gate, outcome }) }
   }
 
-  /** What has changed since the last iteration is not the progress of the next one. */
+  /** Changes since the last iteration do not count as progress of the next one. */
   forget(): void {
     this.#latest = undefined
     this.#isStale = true
@@ -117,7 +117,7 @@ export class ProgressWatch {
     if (!isDirect || this.#ports.state().hasChangedFiles !== true) return undefined
     const prints = [...((await this.#takeSnapshot())?.prints ?? [])]
     const first = this.#first
-    // Without an iteration, only files that an earlier process changed can be the run's.
+    // If this process ran no iteration, only files that an earlier process changed can be the run's.
     const known = first === undefined ? this.#filesOfRun() : this.#changedBefore
     const changed = prints.filter(
       ([path, print]) =>
@@ -166,7 +166,7 @@ function parse(fingerprint: string): Fingerprint {
   return JSON.parse(fingerprint) as Fingerprint
 }
 
-/** The end of a step without progress, with everything that was compared. */
+/** How a step without progress ends, naming everything that was compared. */
 export function stalledEnd(
   idle: number,
   { outcome, gate, fingerprint = '{}' }: Judged & Measured,

@@ -15,13 +15,13 @@ import type { PoolContext } from './pool-context.ts'
 /** Why a task may not run now: it is delayed, or it fails. */
 export type Deferral = RetryDelay | { readonly class: FailureClass; readonly error: string }
 
-/** The place of a task that waits, and the step that it belongs to. */
+/** The place of a waiting task, and the step that it belongs to. */
 interface Where {
   readonly place: Place
   readonly step: StepNode | undefined
 }
 
-/** Used if a refusal names no time. */
+/** Default if a refusal names no time. */
 const REFUSED_MS = 60_000
 
 /** Delays or fails tasks whose kind of agent has hit a limit or was refused. */
@@ -32,7 +32,7 @@ export class Backoff {
   readonly #patience = new Map<string, Patience>()
   /** Current pauses, by kind of agent. */
   readonly #pauses = new Map<string, Pause>()
-  /** Pauses that a person has ended. */
+  /** Pauses that the user has ended. */
   readonly #cancelled = new WeakSet<Pause>()
   /** A wait may outlast its pause because of a hook. */
   readonly #waits: Promise<void>[] = []
@@ -49,7 +49,7 @@ export class Backoff {
     return this.#pauses.size > 0
   }
 
-  /** Undefined if a task of this step may start now. */
+  /** Why a task of this step may not start now; undefined if it may. */
   deferralOf(node: StepNode, now = Date.now()): Deferral | undefined {
     for (const kind of [limitKind(node), modelOf(node)]) {
       const { until = 0, error = '' } = this.#refusals.get(kind) ?? {}
@@ -60,8 +60,8 @@ export class Backoff {
   }
 
   /**
-   * Computed when it is stored: time passes until then, the task must not end up after later ones, and a
-   * person may already have ended the wait.
+   * Computed only when it is stored: time passes until then, the task must not end up after later ones, and the
+   * user may already have ended the wait.
    */
   #delayBy(pause: Pause): RetryDelay {
     const cancelled = this.#cancelled
@@ -86,7 +86,7 @@ export class Backoff {
     this.#patience.get(kind)?.waited()
   }
 
-  /** What the outcome of a task's agent means for that task and for others of its kind. */
+  /** What the outcome of a task's agent means for the task and for others of its kind. */
   after(
     node: StepNode,
     outcome: Outcome,
@@ -160,7 +160,7 @@ export class Backoff {
     }
   }
 
-  /** Settles when no wait is left; closing the pool ends them. */
+  /** Settles when no wait is left; closing the pool ends all waits. */
   async end(): Promise<void> {
     await Promise.all(this.#waits)
   }
@@ -170,7 +170,7 @@ export class Backoff {
     try {
       return limitKind(await pushers.nodeFor(task, await pushers.of(task)))
     } catch (error) {
-      // It is reported when the task is started.
+      // The problem is reported when the task is started.
       if (error instanceof UserError) return 'none'
       throw error
     }

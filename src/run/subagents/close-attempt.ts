@@ -93,7 +93,7 @@ async function endLeftovers(claim: TaskClaim, { processes, ports }: PoolContext)
   ports.emit({ type: 'warning', text })
 }
 
-/** Adds to the end where work is left in worktrees. */
+/** Adds the location of work left in worktrees. */
 async function finish(
   { claim, result }: Closing,
   pool: StoreServices,
@@ -111,7 +111,7 @@ async function finish(
   return { end: ports.mask(raw), left: left[0]?.worktree }
 }
 
-/** Another process has ended the attempt; unless it has reported that, the end is reported here, with the cost. */
+/** Another process has ended the attempt. Reports the end and its cost, unless that process already has. */
 async function reportFenced(
   closing: Closing,
   left: Worktree | undefined,

@@ -12,7 +12,7 @@ export async function queuedIn(store: QueueStore, run: string) {
   return { queued: tasks.length, names: tasks.slice(0, NAMED).map(({ name }) => name) }
 }
 
-/** The messages for an agent of a step; in branches they say for which. */
+/** The messages for a step's agent; in branches each one names its recipient. */
 async function inboxOf(store: QueueStore, run: string, name: string): Promise<InboxLine[]> {
   const lines = await store.inbox(run, name)
   return lines.map((line) => (name === MAIN ? line : { to: name, ...line }))

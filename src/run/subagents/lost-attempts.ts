@@ -49,7 +49,7 @@ export async function checkWorkers(
   await sendHeartbeats(attempts, context)
   const own = attempts.map(({ claim }) => claim.task)
   for (const { task, settled } of await expireLost(own, context)) {
-    // Attempts that still run here report their own end, with what they cost.
+    // Attempts that still run here report their own end and cost.
     if (own.some(({ id }) => id === task.id)) continue
     const { attempt, end } = task
     const how = end?.success === false ? end.class : 'lost'
@@ -57,7 +57,7 @@ export async function checkWorkers(
   }
 }
 
-/** Fails the tasks whose worker is gone; `own` are those of this worker. */
+/** Fails tasks whose worker is gone; `own` are the tasks of this worker. */
 export async function expireLost(
   own: readonly QueuedTask[],
   context: PoolContext,
@@ -77,7 +77,7 @@ export async function expireLost(
   return expired
 }
 
-/** Where the work of a task is, in case its worker is gone. */
+/** Where a task's work is, in case its worker is gone. */
 function describeWork({ id, options }: QueuedTask, { ports, openWorktrees }: PoolContext): string {
   const open = openWorktrees.of(id)
   if (open !== undefined) return describeUnchecked(open)
@@ -97,8 +97,7 @@ export function warnNotQueued(
 }
 
 /**
- * Reports attempts that have ended in the store but not in the events, because the process was killed
- * in between.
+ * Reports attempts that ended in the store but not in the events, because the process was killed in between.
  */
 export async function reportEnds(context: PoolContext): Promise<void> {
   const { store, plan, ports } = context

@@ -19,6 +19,6 @@ export interface AttemptResult {
   readonly end: TaskEnd
   readonly agent: string
   readonly turned?: TurnResult
-  /** Set if the attempt is repeated without counting as a retry. */
+  /** Set if the attempt will be repeated without counting as a retry. */
   readonly later?: RetryDelay | undefined
 }

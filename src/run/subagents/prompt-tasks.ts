@@ -82,7 +82,7 @@ async function pushEach(client: QueueClient, pushes: readonly Push[]): Promise<P
   return done
 }
 
-/** Queues what a prompt of a chat asks for after its agent; `id` is used once. */
+/** Queues the teardown tasks of a chat prompt; `id` is used only once. */
 export async function tearDown(
   client: QueueClient,
   phases: Phases,
@@ -131,7 +131,7 @@ export async function tearDownStep(
     const text = `after step ${step.number} (${name}): ${describeNotQueued(each)}`
     ports.emit({ type: 'warning', text })
   }
-  // An earlier round has done all of it.
+  // An earlier round has already done everything.
   if (pushed.length + notQueued.length + before.length === 0) return
   const done = { pushed: [...pushed], started: [], held: 0 }
   const left = notQueued.length === 0 ? {} : { notQueued }
@@ -150,7 +150,7 @@ interface Queue {
   readonly open: () => Promise<QueueStore>
 }
 
-/** Queues what an earlier process has not queued. */
+/** Queues what an earlier process did not get to. */
 async function pushNew(
   wanted: ReturnType<typeof pushesAfter>,
   { run, agent, open }: Queue,

@@ -19,11 +19,11 @@ import { isStoreFailure } from './store-failures.ts'
 /** An agent that has queued tasks. */
 export interface Pusher {
   readonly name: string
-  /** Undefined for a person at the command line. */
+  /** Undefined for a user at the command line. */
   readonly node: StepNode | undefined
 }
 
-/** Knows how each agent runs: by default a task runs like the agent that pushed it. */
+/** Knows how each agent runs, because by default a task runs like the agent that pushed it. */
 export class Pushers {
   readonly #context: Context
   readonly #store: QueueStore
@@ -89,7 +89,7 @@ export class Pushers {
     return this.#context.ports.queue!.subAgent(task, name, node)
   }
 
-  /** `node` is the step as it really runs: tasks that it pushes run like it. */
+  /** `node` is the step as it actually runs: tasks that it pushes run the same way. */
   began({ id, name }: TaskHead, node: StepNode): void {
     this.#known.set(id, { name, node })
   }
@@ -113,7 +113,7 @@ export class Pushers {
       const phases = readPhases([task.prompt], `the prompt of task ${task.name}`)
       return pushesAfter(phases, isSuccess, `${task.id}.teardown`).map(toTask)
     } catch (error) {
-      // A prompt with a mistake was refused as a whole.
+      // A prompt with an error was refused as a whole.
       if (isRefusal(error)) return []
       throw error
     }

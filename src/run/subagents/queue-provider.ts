@@ -12,7 +12,7 @@ interface ProviderSetting {
   readonly warn: (text: string) => void
 }
 
-/** For an agent inside this process; the run itself processes its queue. */
+/** For an agent inside this process; the run processes its queue. */
 export function makeQueueProvider(setting: ProviderSetting): QueueProvider {
   const { run, agent, hasStore, open, checkAgent, warn } = setting
   return {

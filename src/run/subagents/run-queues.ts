@@ -38,7 +38,7 @@ export class RunQueues {
   readonly #abandoned: { readonly pool: WorkerPool; readonly store: QueueStore }[] = []
   /** Set once the store was damaged or lost. */
   damage: UserError | undefined
-  /** Whether started tasks have not ended although nobody stopped the run. */
+  /** Whether started tasks are unfinished although the run was not stopped. */
   #isAnyLeft = false
   readonly #warnings: StoreWarnings
   /** The texts of all warnings so far. */
@@ -74,12 +74,12 @@ export class RunQueues {
     this.#polling.unref()
   }
 
-  /** From now on others may wait for the agent of a step in a branch; steps are named by their keys. */
+  /** From now on, others may wait for the agents of these steps in branches. */
   attend(...keys: readonly string[]): void {
     for (const name of this.#namesAt(keys)) this.#agents.set(name, 'running')
   }
 
-  /** The agent of a step in a branch does not work for now. */
+  /** The agents of these steps in branches are paused. */
   async leave(...keys: readonly string[]): Promise<void> {
     const names = this.#namesAt(keys)
     for (const name of names) this.#agents.set(name, 'idle')
@@ -132,15 +132,15 @@ export class RunQueues {
   }
 
   /**
-   * Waits for the tasks of a step's agent. The teardown comes last, so that a queue that is still being
-   * drained does not start what it pushes.
+   * Waits for the tasks of a step's agent. The teardown comes last, because a queue that is still being drained
+   * would start what it pushes.
    */
   async endStep(step: StepNode, end: End): Promise<void> {
     await this.endTasks(step, end)
     await this.#guard(() => this.#tearDown(step, end))
   }
 
-  /** Waits for the tasks of an agent, also before its step has an end. */
+  /** Waits for the tasks of an agent, possibly before its step has ended. */
   async endTasks(step: StepNode, end?: End): Promise<void> {
     const agent = this.#agents.nameOf(step)
     await this.#guard(async () => {
@@ -158,7 +158,7 @@ export class RunQueues {
     })
   }
 
-  /** Whether tasks of an agent are at work. */
+  /** Whether any tasks of an agent are running. */
   async hasTasks(step: StepNode): Promise<boolean> {
     const has = await this.#guard(async () => {
       const store = await this.#opening
@@ -176,10 +176,7 @@ export class RunQueues {
     }
   }
 
-  /**
-   * Waits until all started tasks have ended, or those that belong to an agent in a branch, or the run is
-   * stopped.
-   */
+  /** Waits until all started tasks (or those of an agent in a branch) have ended, or the run is stopped. */
   async waitForTasks(agent?: string): Promise<void> {
     const { stop, control } = this.#ports
     await Promise.all(this.#abandoned.map(({ pool }) => pool.idle(agent)))
@@ -195,7 +192,7 @@ export class RunQueues {
     await this.#pool?.idle(agent)
   }
 
-  /** Whether the started tasks have ended; waits a moment if not. */
+  /** Whether the started tasks have ended; waits briefly if not. */
   async #isIdle(store: QueueStore, agent: string | undefined): Promise<boolean> {
     const { run } = this.#plan
     const mark = await store.mark()
@@ -268,7 +265,7 @@ export class RunQueues {
     await store?.close()
     const { queue, stop } = this.#ports
     if (queue === undefined || stop.aborted || this.damage !== undefined) return
-    // Damage to files that were open may show only after they are closed.
+    // Damage to open files may show only once they are closed.
     if (store !== undefined || queue.hasStore()) await this.#guard(() => queue.verify())
   }
 

@@ -10,13 +10,13 @@ import { cwdIn } from '../worktrees/worktree-plan.ts'
 
 type AgentState = StepAgent['state']
 
-/** The agents of steps: `main` and, if parts of the chain run in parallel, one per step and copy in them. */
+/** The agents of steps: `main`, plus one per step and copy in parts of the chain that run in parallel. */
 export class StepAgents {
   readonly #context: Context
-  /** The steps of the agents that are, or were last, at work. */
+  /** The steps whose agents are working, or worked last. */
   readonly #steps = new Map<string, StepNode>()
   readonly #states = new Map<string, AgentState>()
-  /** The states in the store, or about to be written to it. */
+  /** The states in the store, including pending writes. */
   readonly #stored = new Map<string, AgentState>()
 
   constructor(context: Context) {
@@ -38,7 +38,7 @@ export class StepAgents {
     return agentNameOf(this.#context.plan, step)
   }
 
-  /** The step of an agent that is at work, or was last, maybe in an earlier process. */
+  /** The step that an agent is working on, or worked on last, possibly in an earlier process. */
   stepOf(name: string): StepNode | undefined {
     return this.#steps.get(name) ?? this.instances().find((step) => this.nameOf(step) === name)
   }
@@ -66,7 +66,7 @@ export class StepAgents {
 
   set(name: string, state: AgentState): void {
     this.#states.set(name, state)
-    // If others begin, `main` is not at work.
+    // When others start, `main` is not working.
     if (!this.#states.has(MAIN)) this.#states.set(MAIN, 'idle')
   }
 
@@ -86,14 +86,14 @@ export class StepAgents {
     await this.save(store)
   }
 
-  /** Writes to the store who is at work. */
+  /** Records in the store which agents are working. */
   async save(store: QueueStore): Promise<void> {
     const changed = [...this.#states].filter(([name, state]) => this.#stored.get(name) !== state)
     await Promise.all(changed.map(([name, state]) => this.#write(name, state, store)))
   }
 
   async #write(name: string, state: AgentState, store: QueueStore): Promise<void> {
-    // Before it is written, so that a later change is not taken for one that is stored already.
+    // Set before the write, so that a later change is not mistaken for one that is already stored.
     this.#stored.set(name, state)
     try {
       await store.setStepAgent(this.#context.plan.run, name, state)
@@ -116,7 +116,7 @@ function roundsIn(list: string, state: RunState): string[] {
 /** A step of an earlier process works in the worktree of its branch, if there is one. */
 function inItsWorktree(step: StepNode, state: RunState): StepNode {
   const parts = keyOf(step).split('/')
-  // The whole chain may be a branch as well.
+  // The whole chain may also be a branch.
   const around = [...parts.map((_, index) => parts.slice(0, parts.length - index)), []]
   const branch = around.map((scope) => branchAt(state, scope)).find((found) => found !== undefined)
   return branch === undefined ? step : { ...step, cwd: cwdIn(branch.path, step.cwd) }

@@ -30,7 +30,7 @@ export function isStoreGone(error: unknown): error is QueueError {
   return error instanceof QueueError && error.refusal.kind === 'gone'
 }
 
-/** Retries until the store works again, so that no result is lost at once. */
+/** Retries until the store works again, so that a short failure loses no result. */
 export async function retryStoreFailures<Result>(
   work: () => Promise<Result>,
   stop: AbortSignal,
@@ -88,7 +88,7 @@ export class StoreWarnings {
   #leave(who: Who, isOver: (message: string) => void): void {
     for (const [message, met] of this.#met) {
       if (!met.delete(who)) continue
-      // A written result proves that background jobs will work too, even if they have not retried yet.
+      // A successful write proves that background jobs will work too, even before they retry.
       if ([...met].some((each) => typeof who === 'string' || typeof each !== 'string')) continue
       this.#met.delete(message)
       isOver(message)

@@ -61,7 +61,7 @@ export class TaskAttempt {
   readonly claim: TaskClaim
   /** Claimed, but without its share of the budgets yet. */
   isStarting = true
-  /** Its agent is done and its children are not. */
+  /** Its agent has ended, but its children have not. */
   isWaiting = false
   readonly #context: PoolContext
   readonly #pool: PoolServices
@@ -189,7 +189,7 @@ export class TaskAttempt {
     const { ports, spending } = this.#context
     const { task } = this.claim
     const file = `the prompt of task ${task.name}`
-    // As a file, because variables are not expanded in files.
+    // Passed as a file, because variables are not expanded in files.
     const prompted = { ...step, prompt: [{ level: 'step' as const, file: [file], base: '' }] }
     return prepareTurn(prompted, this.#place, this.#context, {
       acting,
@@ -205,7 +205,7 @@ export class TaskAttempt {
     })
   }
 
-  /** The system prompt of a named agent cannot say who its parent is. */
+  /** A named agent's own system prompt cannot say who its parent is. */
   #introduce(): string | undefined {
     const { name, options } = this.claim.task
     if (options.agent === undefined) return undefined
@@ -255,7 +255,7 @@ export class TaskAttempt {
     return { class: classOfError(error), error: shorten(errorWithHint(error), LONGEST_ERROR) }
   }
 
-  /** In the events, a task that cannot start has started and ended. */
+  /** In the events, a task that cannot start is reported as started and ended. */
   #refuse(node: StepNode | undefined, { later, ...why }: Refused): AttemptResult {
     this.isStarting = false
     const { id, name: task, options } = this.claim.task

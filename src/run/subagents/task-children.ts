@@ -13,13 +13,13 @@ import type { AttemptResult, PoolContext } from './pool-context.ts'
 const RECHECK_MS = 2000
 
 export interface ChildServices {
-  /** Whether every running task waits for tasks that cannot start for lack of a slot. */
+  /** Whether every running task waits for tasks that have no free slot. */
   isStuck(): Promise<boolean>
   /** Settles when this process runs none of its children. */
   childrenOver(): Promise<void>
 }
 
-/** A task ends after all tasks that it has started. */
+/** A task ends only after all tasks that it started. */
 export async function waitForChildren(
   { task: { name, id: task } }: TaskClaim,
   stop: AbortSignal,
@@ -33,8 +33,8 @@ export async function waitForChildren(
 }
 
 /**
- * Before a retry, stops what this attempt has started. Tasks that its prompt has started belong to the
- * next attempt too, and are waited for only if they work in this attempt's worktree.
+ * Before a retry, stops what this attempt has started. Tasks that its prompt started also belong to the next
+ * attempt, so they are awaited only if they work in this attempt's worktree.
  */
 export async function stopChildren(
   claim: TaskClaim,

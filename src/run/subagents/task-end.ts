@@ -8,15 +8,15 @@ import type { FinalText } from '../agent/final-message.ts'
 import { BudgetError } from '../policy/spending.ts'
 import { isStoreFailure } from './store-failures.ts'
 
-/** Why forkhestra ended the agent of a task. */
+/** Why forkhestra ended a task's agent. */
 export interface Stopped {
   readonly class: 'cancelled' | 'lost'
   readonly error: string
 }
 
 /**
- * The end of a task after the turn of its agent. `stopped` says why the turn was cut short, `whole` is
- * the command that shows output that does not fit into a result.
+ * How a task ends after its agent's turn. `stopped` is why the turn was interrupted; `whole` is the command
+ * that shows output too long for a result.
  */
 export function endOfTurn(
   { outcome, usage, finalMessage }: TurnResult,
@@ -41,7 +41,7 @@ function outputText({ text, cut }: FinalText, whole: string): string {
   return cut === 'beginning' ? `${note}\n${text}` : `${text}\n${note}`
 }
 
-/** The class of an error that keeps a task from starting; only a failing store is worth a retry. */
+/** The class of an error that prevents a task from starting; only a failing store is worth a retry. */
 export function classOfError(error: Error): FailureClass {
   if (!(error instanceof UserError)) return 'fatal'
   if (error instanceof BudgetError) return 'budget'

@@ -19,7 +19,7 @@ import type { PoolContext } from './pool-context.ts'
 /** Pause after the store has failed. */
 const PAUSE_MS = 1000
 
-/** What a pool needs from the queues of its run. */
+/** What the pool needs from its run's queues. */
 interface Owner {
   /** The step whose agent has this name, or had it last. */
   stepOf(agent: string): StepNode | undefined
@@ -38,7 +38,7 @@ export class WorkerPool {
   readonly #backoff: Backoff
   readonly #attempts = new Map<TaskAttempt, Promise<void>>()
   #heartbeat: Timer | undefined
-  /** Settles when nothing more can be claimed now: the budget is shared among those claimed. */
+  /** Settles when nothing more can be claimed now: the claimed tasks share the budget. */
   #gathering: Promise<unknown> = Promise.resolve()
   #loop: Promise<void> | undefined
   hasLostStore = false
@@ -72,7 +72,7 @@ export class WorkerPool {
     this.#loop = this.#breakOnBug(this.#work())
   }
 
-  /** Aborts with the exception when there is a bug: then there is nothing left to wait for. */
+  /** Aborts with the exception when there is a bug, because nothing is left to wait for. */
   get broken(): AbortSignal {
     return this.#broken.signal
   }
@@ -214,7 +214,7 @@ export class WorkerPool {
     }
   }
 
-  /** Whether every running task waits for tasks that cannot start for lack of a slot. */
+  /** Whether every running task waits for tasks that have no free slot. */
   async #isStuck(): Promise<boolean> {
     const { store, plan } = this.#context
     if (![...this.#attempts.keys()].every(({ isWaiting }) => isWaiting)) return false
@@ -222,8 +222,8 @@ export class WorkerPool {
   }
 
   /**
-   * A failing store is only a warning, because its content is safe. Returns false if it failed; `who`
-   * will retry.
+   * A failing store causes only a warning, because its content is safe. Returns false on failure; `who` will
+   * retry.
    */
   async #guard(who: string | TaskAttempt, work: () => Promise<void>): Promise<boolean> {
     const { warnings } = this.#owner

@@ -13,14 +13,14 @@ interface Dependencies {
 
 interface Open {
   readonly worktree: TaskWorktree
-  /** Its own attempt is over, but other tasks still work in it. */
+  /** Its own attempt has ended, but other tasks still work in it. */
   isLeft: boolean
 }
 
 /** The worktrees in use; each is kept until the last task that works in it has ended. */
 export class OpenWorktrees {
   readonly #deps: Dependencies
-  /** By the id of the task that it was made for. */
+  /** Keyed by the id of the task that it was created for. */
   readonly #open = new Map<string, Open>()
 
   constructor(dependencies: Dependencies) {
@@ -35,14 +35,14 @@ export class OpenWorktrees {
     return this.#open.get(id)?.worktree
   }
 
-  /** At the end of an attempt, before it is reported: what became of the worktrees it was in. */
+  /** At the end of an attempt, before it is reported: what happened to its worktrees. */
   async leave(task: TaskHead, willRetry: boolean): Promise<readonly FinishedWorktree[]> {
     const own = this.#open.get(task.id)
     const left = own === undefined ? [] : [await this.#leaveOwn(task, own)]
     return willRetry ? left : [...left, ...(await this.#finishLeft(task))]
   }
 
-  /** Finishes worktrees that two tasks left at the same time, each believing that the other stayed. */
+  /** Closes worktrees that two tasks left at the same time, each assuming that the other stayed. */
   async end(): Promise<void> {
     await this.#finishLeft()
   }
@@ -72,7 +72,7 @@ export class OpenWorktrees {
     return { worktree: { path, branch, isKept: true }, description }
   }
 
-  /** Finishes worktrees that are no longer in use; `leaving` counts as ended. */
+  /** Closes worktrees that are no longer in use; `leaving` counts as ended. */
   async #finishLeft(leaving?: TaskHead): Promise<FinishedWorktree[]> {
     const left = [...this.#open].filter(([id, { isLeft }]) => isLeft && id !== leaving?.id)
     if (left.length === 0) return []

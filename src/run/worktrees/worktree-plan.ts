@@ -68,13 +68,13 @@ export function cwdIn(path: string, cwd: string): string {
   return join(path, relative(top, realpathSync(cwd)))
 }
 
-/** Turns an error of git into a `UserError`; a stop stays what it is. */
+/** Turns a git error into a `UserError`; leaves a `StopError` unchanged. */
 export function toUserError(error: unknown, message: string, hint?: string): unknown {
   if (error instanceof UserError || error instanceof StopError) return error
   return new UserError(`isolation=worktree${message}`, hint)
 }
 
-/** Read from the `.git` file of the worktree. */
+/** As the `.git` file of the worktree says. */
 export function gitDirOf(path: string): string {
   const text = readFileSync(join(path, '.git'), 'utf8')
   return resolve(path, text.replace(/^gitdir: /, '').trim())
@@ -111,7 +111,7 @@ function nameInGit(task: string): string {
   const name = task.replaceAll(/\.{2,}/g, '.').replace(/\.lock$/i, '-lock')
   let length = name.length
   while (Buffer.byteLength(name.slice(0, length)) > LONGEST_BYTES) length -= 1
-  // Never half of a surrogate pair.
+  // Never cuts a surrogate pair in half.
   const short = name.slice(0, length).replace(/[\uD800-\uDBFF]$/, '')
   return short.replace(/\.+$/, '') || 'task'
 }

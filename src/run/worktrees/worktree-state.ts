@@ -17,7 +17,7 @@ const IN_PROGRESS = [
   'modules',
 ]
 
-/** Whether a merge, a rebase or the like has begun in a worktree and not ended. */
+/** Whether a merge, rebase or similar operation is in progress in a worktree. */
 function isUnfinished(gitDir: string): boolean {
   return IN_PROGRESS.some((name) => existsSync(join(gitDir, name)))
 }
@@ -41,7 +41,7 @@ export function freshIndex({ gitDir }: WorktreeLocation): Record<string, string>
   return { GIT_INDEX_FILE: join(gitDir, 'forkhestra-index') }
 }
 
-/** Whether the worktree has anything that is not committed, including stashes; `askFresh` uses the fresh index. */
+/** Whether the worktree has uncommitted changes, including stashes; `askFresh` uses the fresh index. */
 export async function hasUncommitted(
   { path, branch, gitDir }: WorktreeLocation,
   ask: AskGit,
@@ -83,7 +83,7 @@ async function hasSubmodules(path: string, ask: AskGit): Promise<boolean> {
   )
 }
 
-/** Changes that the index hides by assume-unchanged, skip-worktree or recorded file times. */
+/** Changes that the index hides through assume-unchanged, skip-worktree or recorded file times. */
 async function hasHiddenChanges(path: string, ask: AskGit, askFresh: AskGit): Promise<boolean> {
   const files = (await ask('ls-files', '-v', '-z')).split('\0')
   const isOutside = (line: string) =>
@@ -103,7 +103,7 @@ export interface Commits {
   readonly dangling: readonly string[]
   /** Whether there may be more such commits, because the reflog is incomplete. */
   readonly isUncertain: boolean
-  /** Another branch that has all commits. */
+  /** Another branch that contains all commits. */
   readonly elsewhere?: string
 }
 
@@ -141,7 +141,7 @@ export async function commitsOf(
   return { ...none, ...(elsewhere === undefined ? {} : { elsewhere }) }
 }
 
-/** Above this, commits are not compared with each other. */
+/** With more commits than this, they are not compared with each other. */
 const MOST_LOOSE = 100
 
 /** Those of the commits that no branch or tag reaches, without ancestors of each other. */
@@ -178,7 +178,7 @@ function isReflogComplete(passed: string, base: string, gitDir: string): boolean
 /** FETCH_HEAD can be fetched again, and AUTO_MERGE is not a commit. */
 const IGNORED_REFS = ['HEAD', 'FETCH_HEAD', 'AUTO_MERGE']
 
-/** Commits of refs that only this worktree has, such as ORIG_HEAD. */
+/** Commits that per-worktree refs such as ORIG_HEAD point to. */
 async function commitsOfOwnRefs(gitDir: string, ask: AskGit): Promise<string> {
   const names = readdirSync(gitDir).filter((name) => /^[A-Z_]+$/.test(name))
   const pseudo = names

@@ -36,7 +36,7 @@ const THOROUGH = [
 /** Checking out a large repository can take minutes. */
 const MAKE_MS = 10 * 60_000
 const INSPECT_MS = 60_000
-/** How long an inspection may take after the run was stopped. */
+/** How long an inspection may take once the run is stopped. */
 const LAST_CHECK_MS = 5000
 
 /** A git worktree for one attempt of a task, in a folder next to the project. */
@@ -45,19 +45,19 @@ export interface TaskWorktree extends WorktreeLocation {
   readonly cwd: string
 }
 
-/** What became of a worktree, for events and for the task's result. */
+/** What happened to a worktree, for events and for the task's result. */
 export interface FinishedWorktree {
   readonly worktree: Worktree
   readonly description: string
 }
 
-/** Makes worktrees one at a time, and removes those in which nothing was done. */
+/** Creates worktrees one at a time, and removes unused ones. */
 export class Worktrees {
   readonly #env: Readonly<Record<string, string>>
   readonly #ports: Pick<Ports, 'stop' | 'force'>
   #last: Promise<unknown> = Promise.resolve()
 
-  /** `env` is that of the run: by it, processes that git starts are found. */
+  /** `env` is that of the run, so that processes started by git can be found. */
   constructor(env: Readonly<Record<string, string>>, ports: Pick<Ports, 'stop' | 'force'>) {
     this.#env = withoutGitPlaces(env)
     this.#ports = ports
@@ -75,7 +75,7 @@ export class Worktrees {
     return made
   }
 
-  /** Keeps the worktree if it has anything that is nowhere else. */
+  /** Keeps the worktree if it contains work that exists nowhere else. */
   finish(worktree: TaskWorktree): Promise<FinishedWorktree> {
     return this.#inTurn(() => this.#finish(worktree))
   }
@@ -92,14 +92,14 @@ export class Worktrees {
     }
   }
 
-  /** Removes what git has left of a worktree that was never used. */
+  /** Removes git's leftovers of a worktree that was never used. */
   async #discard(top: string, path: string, branch: string, base: string): Promise<void> {
     const { force } = this.#ports
     const last = { stop: force, force, ms: LAST_CHECK_MS }
     const undo = (...args: string[]) => this.#git(top, args, last).catch(() => '')
     if (existsSync(path)) await undo('worktree', 'remove', '--force', '--force', path)
     rmSync(path, { recursive: true, force: true })
-    // Only if the branch is still as it was made.
+    // Only if the branch has not moved since it was created.
     await undo('update-ref', '-d', `refs/heads/${branch}`, base)
     removeIfEmpty(dirname(path))
   }
@@ -130,7 +130,7 @@ export class Worktrees {
   async #inspect(worktree: TaskWorktree, limits: GitLimits): Promise<FinishedWorktree> {
     const { path, branch, gitDir } = worktree
     const exists = existsSync(path)
-    // Not found through the folder: the agent may have made another repository of it.
+    // Not looked up through the folder: the agent may have turned it into another repository.
     const common = resolve(gitDir, '../..')
     const git = (...args: string[]) => this.#git(common, [`--git-dir=${common}`, ...args], limits)
     const own = [`--git-dir=${gitDir}`, `--work-tree=${path}`]
@@ -146,7 +146,7 @@ export class Worktrees {
     if (isDirty || commits.isOnBranch || commits.isUncertain || commits.dangling.length > 0) {
       return { worktree: { path, branch, isKept: exists }, description }
     }
-    // git refuses if there are changes after all.
+    // git refuses if there are changes.
     if (existsSync(gitDir)) await git('worktree', 'remove', path)
     // Only if the branch has not moved since it was inspected.
     if (tip !== '') await git('update-ref', '-d', `refs/heads/${branch}`, tip.trim())
@@ -175,7 +175,7 @@ function removeIfEmpty(folder: string): void {
 }
 
 interface Found extends Commits {
-  /** Whether the folder has anything that is not committed. */
+  /** Whether the folder has uncommitted changes. */
   readonly isDirty: boolean
   /** Whether the folder exists. */
   readonly exists: boolean
@@ -183,10 +183,10 @@ interface Found extends Commits {
 
 type Where = Pick<Worktree, 'path' | 'branch'>
 
-/** How many commits are named. */
+/** Maximum number of commits to name. */
 const MOST_NAMED = 5
 
-/** Where the work is, and what merging the branch would miss; empty if there is none. */
+/** Where the work is, and what merging the branch would miss; empty if there is no work. */
 function describeKept({ path, branch }: Where, found: Found): string {
   const { isOnBranch, dangling, isUncertain, elsewhere, isDirty, exists } = found
   const ids = dangling.slice(0, MOST_NAMED).map((commit) => commit.slice(0, 12))
