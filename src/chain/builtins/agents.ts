@@ -37,7 +37,7 @@ function make(
   return { prompt, override: `${PROMPTS_FOLDER}/${file}.md`, model: 'sonnet', ...more }
 }
 
-/** Those with a prefix read the specs in `ralph/`. */
+/** Agents with a prefix read the specs in `ralph/`. */
 function makeAgents(prefix: '' | 'fk:', specs: SpecsFolder): Record<string, BuiltInAgent> {
   const folder = prefix.replace(':', '/')
   return {
@@ -57,7 +57,7 @@ function makeAgents(prefix: '' | 'fk:', specs: SpecsFolder): Record<string, Buil
   }
 }
 
-/** Take precedence over programs of the same name on PATH. */
+/** They take precedence over programs of the same name on PATH. */
 export const BUILT_IN_AGENTS: Readonly<Record<string, BuiltInAgent>> = {
   ...makeAgents('', 'forge/orch/specs'),
   ...makeAgents('fk:', 'ralph'),
@@ -70,7 +70,7 @@ const taskManager = bundled('forge-task-manager', manager, { createsTasks: true 
 const taskCoordinator = bundled('forge-task-coordinator', coordinator, { finishesTasks: true })
 const taskWorker = bundled('forge-task-worker', worker, { takesTask: true })
 
-/** Programs of the binary, used if PATH has none of that name. */
+/** Programs in this binary, used if PATH has none of that name. */
 export const BUNDLED_AGENTS: Readonly<Record<string, BuiltInAgent>> = {
   'forge-task-manager': taskManager,
   'forge-task-coordinator': taskCoordinator,

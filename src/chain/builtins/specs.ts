@@ -8,7 +8,7 @@ export type SpecsFolder = 'forge/orch/specs' | 'ralph'
 /** The files that contain requirements; AGENTS.md alone is not enough to plan from. */
 export const REQUIREMENTS = ['PLAN.md', 'SPECS.md'] as const
 
-/** How prompts describe the folder; they are the same in every project, so they name all candidates. */
+/** How prompts describe the folder. They are the same in every project, so they name all candidates. */
 export const SPECS_DESCRIPTIONS: Readonly<Record<SpecsFolder, string>> = {
   'forge/orch/specs': '`forge/orch/specs/` or, if only that exists, `ralph/`',
   ralph: '`ralph/`',

@@ -143,7 +143,7 @@ function toolsOf(fields: Fields, parts: Parts, key: string): string[] | undefine
   return refuse(parts, key, value, 'tool names such as Read, Grep, Bash')
 }
 
-/** The part of a wrong value that a message shows. */
+/** The part of an invalid value to show in a message. */
 const FOUND_WIDTH = 60
 
 function lineOf({ yaml }: Parts, key: string): number | undefined {

@@ -1,7 +1,7 @@
-/** Short names, and full ids, which contain a digit. */
+/** Short names and full ids; full ids contain a digit. */
 export const MODEL = /^(sonnet|opus|haiku)$|\d/
 
-/** For native agents, which may name the provider as well. */
+/** For native agents, which may also name the provider. */
 export const NATIVE_MODEL = /^(sonnet|opus|haiku)$|\d|^[a-z-]+\/./
 
 export const ENGINES = ['claude', 'native'] as const

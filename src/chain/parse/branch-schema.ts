@@ -1,12 +1,12 @@
 import * as z from 'zod/mini'
 import { field, string } from './schema-fields.ts'
 
-// The settings of branches. Steps, groups, chains and agents have the same fields, because each sets the default
-// for what it contains.
+// The settings of branches. Steps, groups, chains and agents have the same fields, because each sets the
+// defaults for what it contains.
 
 const COPY_ERROR = 'a path inside the project such as ".env"'
 
-/** Whether a path leads to something in a folder, but not to the folder itself or to its git folder. */
+/** Whether a path stays inside a folder, and is neither the folder itself nor its `.git`. */
 export function isInside(path: string): boolean {
   const parts = path.split('/').filter((part) => part !== '' && part !== '.')
   const isWrong = (part: string) => part === '..' || part === '.git' || part === '~'

@@ -8,7 +8,7 @@ export const MAX_COPIES = 64
 
 type IsAgent = (name: string) => boolean
 
-/** A part of a chain, in the form of the configuration. */
+/** Part of a chain, in the form used by the configuration. */
 export type ParsedItem = (
   | { readonly agent: string }
   | { readonly chain: string }
@@ -44,7 +44,7 @@ export function parseChain(text: string, isAgent: IsAgent): ParsedItem[] {
 
 const TOKEN = /->|\|\||[()&|]|(?:(?!->|[()&|])\S)+/g
 
-/** A count that is apart from its item. */
+/** A count that is separated from its item by a space. */
 const COUNT = /^[:*]\d*$/
 const NUMBER = /^\d+$/
 
@@ -75,7 +75,7 @@ class Parser {
     return this.#tokens[this.#at]
   }
 
-  /** Items that are joined with one sign, up to a closing parenthesis or the end. */
+  /** Items joined by one operator, up to a closing parenthesis or the end. */
   #parseLevel(opening?: Token): { kind: Kind; items: ParsedItem[] } {
     const start = this.#at
     const items = [this.#parseItem(opening)]
@@ -114,7 +114,7 @@ class Parser {
   #parseWord(token: Token): ParsedItem {
     const { text, offset } = token
     if (COUNT.test(text)) throw this.#missingItem(token, undefined)
-    // A look at the disk, so only for words that may mean something else.
+    // Looks at the disk, so it is asked only about ambiguous words.
     if (/[:*@]/.test(text) && !/:\d+$/.test(text) && this.#isAgent(text))
       return { agent: text, ...this.#parseCounts(text) }
     const [, word = '', stars] = /^(.*?)(\*\d*)?$/s.exec(text) ?? []
@@ -147,7 +147,7 @@ class Parser {
     return { name, iterations: this.#parseIterations(place, text, name) }
   }
 
-  /** Counts after an item, which may be apart from it: `:3`, `* 4`. */
+  /** Counts after an item, possibly separated from it: `:3`, `* 4`. */
   #parseCounts(item: string, known: Counts = {}): Counts {
     let counts = known
     for (let sign = this.#next; sign !== undefined && COUNT.test(sign.text); sign = this.#next) {
@@ -217,7 +217,7 @@ class Parser {
     )
   }
 
-  /** Shows both ways to put the parentheses. */
+  /** Suggests both ways to add parentheses. */
   #mixed(sign: Token, first: Token, start: number): UserError {
     const parts = this.#partsOfLevel(start)
     const ways = [joinBy(first.text, parts), joinBy(sign.text, parts)]
@@ -228,7 +228,7 @@ class Parser {
     )
   }
 
-  /** The text of a level, cut at its signs: items and signs alternate. */
+  /** The text of one level, split at its operators: items and operators alternate. */
   #partsOfLevel(start: number): string[] {
     const parts: string[] = []
     let depth = 0
@@ -256,7 +256,7 @@ class Parser {
     )
   }
 
-  /** A mistake, shown with carets under the place. */
+  /** A mistake, with carets under it. */
   #error(place: Token, problem: string, hint?: string): UserError {
     const start = this.#text.lastIndexOf('\n', place.offset - 1) + 1
     const [line = ''] = this.#text.slice(start).split('\n', 1)
@@ -281,7 +281,7 @@ function splitCounts(match: RegExpExecArray): Token[] {
   }))
 }
 
-/** Joins parts by one sign, with parentheses around what is joined by others. */
+/** Joins parts with one operator; adds parentheses around parts that use others. */
 function joinBy(sign: string, parts: readonly string[]): string {
   const groups: string[][] = [[]]
   for (const part of parts) {

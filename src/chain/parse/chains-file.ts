@@ -44,7 +44,7 @@ function keysIn(value: unknown): string[] {
   return Array.isArray(value) ? parts : [...Object.keys(value), ...parts]
 }
 
-/** Refuses a chain of a library user that would not be valid in chains.json. */
+/** Refuses a chain passed to the library that would not be valid in chains.json. */
 export function checkChain(chain: unknown): void {
   const [issue] = makeChainSchema().safeParse(chain, { jitless: true }).error?.issues ?? []
   if (issue === undefined) return

@@ -60,7 +60,7 @@ interface Issue {
   readonly message: string
 }
 
-/** A check that reports what `find` finds. */
+/** A check that reports the problems that `find` returns. */
 const report = <Value>(find: (value: Value) => Issue[]) =>
   z.check<Value>(({ value, issues }) => {
     issues.push(
@@ -208,7 +208,7 @@ export interface GroupConfig extends GroupFields {
   readonly fallback?: readonly ItemConfig[]
 }
 
-/** Another chain in the place of a step. */
+/** Another chain in place of a step. */
 interface ChainReference extends GroupFields {
   readonly chain: string
 }
@@ -313,7 +313,7 @@ function findWrongInList(items: readonly ItemConfig[], path: (string | number)[]
   })
 }
 
-/** Why the items of a list have no `onFail`. */
+/** Why items of a list cannot have `onFail`. */
 const NO_ON_FAIL: Readonly<Record<string, string>> = {
   fallback: 'no value: in a fallback, the next item runs on failure',
   parallel: 'no value: set it for the parallel group, or put the item into a "sequence"',
@@ -334,7 +334,7 @@ function findWrongTarget(
   return isWrong ? [{ path: [...path, 'onFail', 'goto'], message: describeTargets(items) }] : []
 }
 
-/** The longest result fits into this. */
+/** The longest result of a task fits into this. */
 const LEAST_MESSAGE_BYTES = 1024 * 1024
 
 const queueLimits = () =>

@@ -7,13 +7,13 @@ const LOOKALIKES =
 const WORDS = /^(?:then|and)$/i
 const COUNT = /^[x:]?\s*(\d+)x?$/i
 
-/** A part of a chain as text. */
+/** Part of a chain as text. */
 export interface Token {
   readonly text: string
   readonly offset: number
 }
 
-/** The first text in a chain that was probably meant as an arrow. */
+/** The first text in a chain that was probably meant to be an arrow. */
 export function findLookalike(text: string): Token | undefined {
   const [match] = text.matchAll(LOOKALIKES)
   return match === undefined ? undefined : { text: match[0], offset: match.index }

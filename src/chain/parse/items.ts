@@ -30,14 +30,14 @@ export function allLists(items: List): List[] {
   )
 }
 
-/** Gives the agents of a list other names. */
+/** Renames the agents of a list. */
 export function renameAgents(items: List, rename: (name: string) => string): ItemConfig[] {
   return mapSteps(items, (step) => ({ ...step, agent: rename(step.agent) }))
 }
 
 /**
- * A chain with so many copies of its last step that loops; undefined if none does. A step of one iteration,
- * such as a reviewer after a builder, counts only if no other step loops.
+ * A chain with this many copies of its last looping step; undefined if no step loops. A step with one
+ * iteration, such as a reviewer after a builder, counts only if no other step loops.
  */
 export function withCopies(chain: ChainConfig, copies: number): ChainConfig | undefined {
   const loops = agentSteps(chain.steps).filter(({ iterations }) => iterations !== undefined)
@@ -55,13 +55,13 @@ function mapSteps(items: List, change: (step: StepConfig) => StepConfig): ItemCo
   })
 }
 
-/** Replaces references to other chains by their steps, and hands fields of groups on to their items. */
+/** Replaces references to other chains with their steps, and passes fields of groups on to their items. */
 export function expandChain(chain: ChainConfig, chains: Chains, name?: string): ChainConfig {
   const path = name === undefined ? [] : [name]
   return { ...chain, steps: expandItems(chain.steps, {}, chains, path) }
 }
 
-/** Fields that items take from the group around them; `env` is merged. */
+/** Fields that items inherit from their group; `env` is merged. */
 const INHERITED = [
   'verify',
   'until',
@@ -150,7 +150,7 @@ function describePath(path: readonly string[]): string {
   return path.length === 0 ? 'this chain' : `chain '${path.at(-1)}'`
 }
 
-/** The prompt of a chain is that of its steps without their own. */
+/** The prompt of a chain applies to its steps that have none. */
 function withPrompt(
   step: StepConfig,
   chain: Pick<StepConfig, 'prompt' | 'promptFile'>,

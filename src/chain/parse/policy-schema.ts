@@ -123,7 +123,7 @@ const folder = () =>
   string(
     'a folder',
     [/\S/, 'a folder, e.g. "../shared"'],
-    // As the name of a folder it would silently match nothing.
+    // Taken literally as a folder name, it would silently match nothing.
     [/^(?!~)/, 'the full path of a folder: ~ is not expanded'],
   )
 
@@ -152,7 +152,7 @@ export const POLICY_FIELDS = {
   maxDuration: () => time('Time limit, including waits.'),
   retry: () => field('How long, or how many times, to retry after a temporary failure.', retry()),
   maxWait: () => timeOrZero('Longest wait for the reset of a quota. Default: 6h.'),
-  stall: () => atLeastZero('Stop the step after this many iterations without progress; 0: never.'),
+  stall: () => atLeastZero('Iterations without progress after which the step stops; 0: never.'),
   onFail: () => field('What happens if the step is not complete. Default: stop.', onFail()),
   when: () => commandField('Condition: if the command fails, the step or chain is skipped.'),
   hooks: () => hooks(stepHooks()),

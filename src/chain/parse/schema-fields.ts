@@ -4,7 +4,7 @@ import * as z from 'zod/mini'
 // Each `error` follows "expected" in a message; base/jsonc.ts adds the place and the value found.
 // Descriptions end up in the JSON Schema that editors show.
 
-/** Whether a key occurs anywhere in a file. */
+/** Whether a key occurs anywhere in the file. */
 export type IsThere = (key: string) => boolean
 
 type Makers = Readonly<Record<string, () => z.ZodMiniType>>
@@ -12,13 +12,13 @@ export type Shape<Made extends Makers> = { [Key in keyof Made]: ReturnType<Made[
 
 const ABSENT = z.optional(z.never())
 
-/** Makes only the fields that occur: making all of them would take a seventh of a dry run. */
+/** Creates only the fields that occur: creating all of them would take a seventh of a dry run. */
 export function makeShape<Made extends Makers>(makers: Made, isThere: IsThere): Shape<Made> {
   const fields = Object.entries(makers).map(([key, make]) => [key, isThere(key) ? make() : ABSENT])
   return Object.fromEntries(fields) as Shape<Made>
 }
 
-/** Adds a description without the copy that `z.describe` would make. */
+/** Adds a description without the copy that `z.describe` makes. */
 export function described<Schema extends z.ZodMiniType>(
   description: string,
   schema: Schema,
@@ -40,7 +40,7 @@ const isText = z.refine<string>((value) => !value.includes('\0'), {
   error: 'a string without NUL characters',
 })
 
-/** Each pattern comes with what is expected instead. */
+/** Each pattern has a description of what is expected instead. */
 export const string = (error = 'a string', ...patterns: readonly (readonly [RegExp, string])[]) =>
   z
     .string({ error })

@@ -8,7 +8,7 @@ import type { Template } from '../parse/template.ts'
 import type { ReadPrompt } from '../prompts/choose.ts'
 import { chooseSystemPrompt } from '../prompts/system-prompt.ts'
 
-/** A system prompt that takes tasks is that of a builder. */
+/** A system prompt that claims tasks belongs to a builder. */
 const TAKES_TASKS =
   /(?:forge-tasks|forkhestra tasks)\s+next\b|mcp__(?:forge-tasks__|forkhestra__task_)next\b/
 /** Lists ready tasks. Planners use --explain to check the order, so that does not count. */
@@ -36,7 +36,7 @@ function buildsFromTasks(agent: ResolvedAgent, readPrompt: ReadPrompt): boolean 
   return TAKES_TASKS.test(prompt) || (LOOKS_FOR_READY.test(prompt) && changesCode(agent))
 }
 
-/** A system prompt that cannot be read is reported elsewhere. */
+/** An unreadable system prompt is reported elsewhere. */
 function readOrNothing({ systemPrompt }: DirectAgent, readPrompt: ReadPrompt): string {
   try {
     return chooseSystemPrompt(systemPrompt, readPrompt)

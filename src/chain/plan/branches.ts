@@ -17,7 +17,7 @@ export type BranchConfig = Pick<PolicyConfig, 'isolation' | 'setup' | 'copy' | '
 
 const FIELDS = ['isolation', 'setup', 'copy', 'merge'] as const
 
-/** Takes each field from the first level that has it. */
+/** Takes each field from the first level that sets it. */
 export function inherit(...levels: readonly BranchConfig[]): BranchConfig {
   const find = (name: (typeof FIELDS)[number]) =>
     levels.find((level) => level[name] !== undefined)?.[name]
@@ -32,7 +32,7 @@ export function uselessFields(step: StepNode, own: BranchConfig): string[] {
   )
 }
 
-/** The settings of a node that is a branch, or whose copies are. */
+/** The settings of a node if it, or each of its copies, is a branch. */
 export function makeBranch(
   node: Node,
   config: BranchConfig,
@@ -44,7 +44,7 @@ export function makeBranch(
   return { isolation, ...inWorktree, merge, verify: [], ...ofCopies }
 }
 
-/** Programs that run once, such as checks, can share a folder. */
+/** Programs that run only once, such as checks, can share a folder. */
 function usualIsolation(node: Node): BranchPlan['isolation'] {
   const builds = stepsOf(node).some(
     ({ loop, agent }) => loop !== undefined || agent.engine !== 'binary',
@@ -52,7 +52,7 @@ function usualIsolation(node: Node): BranchPlan['isolation'] {
   return node.copies !== undefined || builds ? 'worktree' : 'shared'
 }
 
-/** The gates of the steps of a branch are those of its merges. */
+/** The gates of a branch's steps also check its merges. */
 export function withMergeGates<Of extends Node>(node: Of): Of
 export function withMergeGates(node: Node): Node {
   const whole = node.kind === 'step' ? node : { ...node, of: node.of.map((n) => withMergeGates(n)) }
@@ -70,10 +70,10 @@ export function shareFolder(node: Node): Node {
   return { ...whole, branch: { ...branch, isolation: 'shared' } }
 }
 
-/** More steps would slow down every event of a run. */
+/** With more steps, every event of a run would become slow. */
 const MOST_INSTANCES = 4096
 
-/** Refuses copies of copies that add up to too many steps. */
+/** Refuses nested copies that add up to too many steps. */
 export function checkInstances(root: Node): void {
   const count = countInstances(root)
   if (count <= MOST_INSTANCES) return
@@ -89,7 +89,7 @@ function countInstances(node: Node): number {
   return copies * node.of.reduce((sum, part) => sum + countInstances(part), 0)
 }
 
-/** Warns that work may be lost where branches cannot have worktrees. */
+/** Warns that work may be lost if branches cannot have worktrees. */
 export function sharingWarnings(cwd: string, root: Node): string[] {
   const branches = worktreesOf(root)
   return branches.length === 0
@@ -99,7 +99,7 @@ export function sharingWarnings(cwd: string, root: Node): string[] {
       ]
 }
 
-/** Warnings about branches whose work is not tested, and about settings without effect. */
+/** Warnings about branches whose work nothing tests, and about settings without effect. */
 export function branchWarnings(
   { cwd, root }: Plan,
   given: BranchConfig,

@@ -50,13 +50,13 @@ function lookAtSpecs(wanted: SpecsFolder, { cwd }: Known, facts: Facts) {
   return { folder, isFilled }
 }
 
-/** The key is not missing: `fake-model` has hidden it. */
+/** The key is set, but `fake-model` has hidden it. */
 export const HIDDEN_KEY = {
   message: '"limit" in the script simulates a subscription, which has no API key',
   hint: 'Use "error" instead, which native agents wait for too: { "error": { "status": 429, "headers": { "retry-after": "20" } } }',
 }
 
-/** `fake-model` hides the user's own login and sets one only if the script has a "limit". */
+/** `fake-model` hides the user's login, and provides one only if the script has a "limit". */
 export function isKeyHidden(keys: readonly string[], facts: Pick<Facts, 'hasVariable'>): boolean {
   const isSubscription =
     facts.hasVariable(SCRIPTED_MODEL) && facts.hasVariable('CLAUDE_CODE_OAUTH_TOKEN')
@@ -95,8 +95,8 @@ export function keyWarnings({ root }: Pick<Plan, 'root'>, facts: Facts): string[
 }
 
 /**
- * Problems with the agents of the tasks that a prompt queues, nested tasks included; each agent is
- * reported once. `resolve` throws a `UserError` for an agent that does not exist.
+ * Problems with the agents of tasks, including nested ones, that a prompt queues; each agent is reported once.
+ * `resolve` throws a `UserError` for an agent that does not exist.
  */
 export function findTaskProblems(
   phases: Phases,

@@ -1,7 +1,7 @@
 import type { Facts } from './facts.ts'
 import { stepsOf, type Plan } from './plan.ts'
 
-/** Words that /bin/sh understands without a program. */
+/** Words that /bin/sh handles without a program. */
 const OWN_WORDS = new Set(
   (
     '. : alias bg break case cd command continue declare echo eval exec exit export false fc fg for function getopts ' +
@@ -11,8 +11,8 @@ const OWN_WORDS = new Set(
 )
 
 /**
- * Warns of commands whose program is missing: an agent would work for hours before its check turns out
- * to be misspelt. Programs with a path may be made during the run.
+ * Warns of commands whose program is missing: otherwise an agent could work for hours before a misspelt check
+ * fails. Programs with a path may be created during the run.
  */
 export function commandWarnings(plan: Plan, facts: Facts): string[] {
   const commands = [

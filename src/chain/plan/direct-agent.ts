@@ -20,7 +20,7 @@ const DEFAULT_MAX_TURNS = 100
 const PLAIN_PROMPT =
   'You are a software engineer working on the project in the working directory. Do everything that the prompt asks for, and verify the result.'
 
-/** Tools run without permission checks in this mode, which is the default. */
+/** In this mode, the default, tools run without permission checks. */
 export const BYPASS = 'bypassPermissions'
 
 /** What an agent's settings refer to. */
@@ -47,7 +47,7 @@ export function configuredAgent(
   return makeDirectAgent(name, [prompt], config, around, facts)
 }
 
-/** The agent of a file; fields of the configuration override its own. */
+/** An agent defined by a file; the configuration overrides its fields. */
 export function fileAgent(
   { name, path, config: own }: AgentFile,
   config: AgentConfig,
@@ -59,7 +59,7 @@ export function fileAgent(
   return { ...configuredAgent(name, merged, around, facts), ...inherits, file: path }
 }
 
-/** A built-in agent; fields of the configuration override its own. */
+/** A built-in agent; the configuration overrides its fields. */
 export function builtInAgent(
   name: string,
   builtIn: BuiltInAgent,
@@ -184,8 +184,8 @@ export function makeNativeAgent(
 }
 
 /**
- * Whether an agent gets the tools for queue and inbox. Unless the configuration decides, commands in
- * its prompt do; a native agent without a tool list always gets them.
+ * Whether an agent gets the queue and inbox tools. If the configuration does not say, commands in its prompt
+ * decide; a native agent without a tool list always gets them.
  */
 export function getsQueue(agent: DirectAgent, phases: Phases): boolean {
   if (agent.queue !== undefined) return agent.queue
@@ -196,10 +196,10 @@ export function getsQueue(agent: DirectAgent, phases: Phases): boolean {
   return (usesQueue || hasAll) && !onlyReads(agent)
 }
 
-/** Tools that change something, or that can delegate it. */
+/** Tools that make changes, or can delegate them. */
 const CHANGING = /^(?:Bash|Edit|MultiEdit|NotebookEdit|Write|Task|Agent|mcp__.*)$/
 
-/** Whether an agent may only read; it must not start other agents then. */
+/** Whether an agent may only read, and therefore must not start other agents. */
 export function onlyReads(agent: DirectAgent): boolean {
   if (agent.engine === 'native') return isReadOnly(agent)
   const { allowedTools, permissionMode } = agent

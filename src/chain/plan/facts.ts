@@ -23,7 +23,7 @@ export interface AgentFiles {
 export interface AgentFileProblem extends Problem {
   /** The name that the agent would have. */
   readonly name: string
-  /** Whether the file may be something else, such as notes. */
+  /** Whether the file may not be an agent at all, but notes for example. */
   readonly isHarmless?: boolean
 }
 
@@ -34,11 +34,11 @@ export interface Facts {
   /** The folders of PATH, for messages. */
   readonly searchPath: readonly string[]
   fileExists(path: string): boolean
-  /** What is in a folder, for hints; empty if there is no such folder. */
+  /** The names in a folder, for hints; empty if there is no such folder. */
   namesIn(folder: string): readonly string[]
   /** Whether a coding CLI refuses to work without permission prompts: as root, outside a sandbox. */
   readonly mustAsk: boolean
-  /** Whether a program is one of those that come with forkhestra. */
+  /** Whether a program comes with forkhestra. */
   isOwnProgram(path: string): boolean
   /** Whether a folder is inside a git repository. */
   isInRepository(folder: string): boolean

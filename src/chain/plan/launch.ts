@@ -31,17 +31,17 @@ const NO_PROMPT: SpokenPrompt = {
 
 interface LaunchOptions {
   readonly asWritten?: boolean
-  /** Added after the prompt as data: without variables and commands. */
+  /** Appended to the prompt as data: variables and commands in it have no effect. */
   readonly feedback?: string | undefined
-  /** Returns the cost limit; called once, when it is known whether the agent may queue tasks. */
+  /** Returns the cost limit; called once it is known whether the agent may queue tasks. */
   readonly promise?: (mayQueue: boolean) => number | undefined
-  /** Reads the files of /read; if absent, nothing is read. */
+  /** Reads the files named by /read; if absent, nothing is read. */
   readonly readFile?: (path: string) => FileRead | undefined
   /** For agents that get queue and inbox as tools. */
   readonly queue?: QueueServer | undefined
   /** The kind of run that the system prompt describes. */
   readonly mode?: Mode
-  /** Added after the system prompt. */
+  /** Appended to the system prompt. */
   readonly introduction?: string | undefined
 }
 
@@ -57,8 +57,8 @@ interface MadeLaunch {
 }
 
 /**
- * How to start the agent of a step with these built-in variables: for an iteration, for the check
- * before a run and, with `asWritten`, for the dry run. Throws a `UserError` if it cannot start.
+ * How to start a step's agent with these built-in variables: for an iteration, for the check before a run and,
+ * with `asWritten`, for the dry run. Throws a `UserError` if it cannot start.
  */
 export function makeLaunch(
   step: StepNode,

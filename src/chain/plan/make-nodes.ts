@@ -35,14 +35,14 @@ import type { Request } from './request.ts'
 import { configOf, resolveAgent } from './resolve-agent.ts'
 import type { Variables } from './variables.ts'
 
-/** What all parts of planning share. */
+/** State shared by all parts of planning. */
 export interface Planning {
   readonly request: Request
   readonly facts: Facts
   readonly variables: Variables
   readonly isInRepository: boolean
   readonly problems: Problem[]
-  /** About misspelt commands of prompts, and settings without effect. */
+  /** Warnings about misspelt prompt commands, and settings without effect. */
   readonly warnings: string[]
   /** The contents of the prompt files. */
   readonly promptFiles: string[]
@@ -53,11 +53,11 @@ export interface Planning {
 
 /** A list of the chain: the chain itself, or a group. */
 interface List {
-  /** What its items do on failure, unless they say so themselves. */
+  /** What its items do on failure unless they set `onFail`. */
   readonly onFail?: OnFailConfig | undefined
   /** The number of its first step. */
   readonly first: number
-  /** How long its steps wait for a quota, unless that is configured. */
+  /** How long its steps wait for a quota, unless configured. */
   readonly maxWaitMs?: number | undefined
   /** Whether its items run in parallel. */
   readonly isParallel?: boolean
@@ -83,7 +83,7 @@ export function makeList(planning: Planning, items: readonly ItemConfig[], list:
   return list.isParallel === true ? nodes : allowHandOver(nodes)
 }
 
-/** A planner that does not finish may hand its tasks over to the builder after it. */
+/** A planner that does not finish may hand its tasks to the builder after it. */
 function allowHandOver(nodes: readonly Node[]): Node[] {
   return nodes.map((node, index) => {
     const next = nodes[index + 1]
@@ -114,7 +114,7 @@ function makeStep(
   return withBranch(planning, copied, step, list, configOf(node.agent, request.agents))
 }
 
-/** Adds the settings of a branch to an item that is one, or whose copies are. */
+/** Adds branch settings to an item if it, or each of its copies, is a branch. */
 function withBranch<Of extends Node>(
   { request, warnings }: Planning,
   node: Of,
@@ -166,7 +166,7 @@ function makeGroup(
   return withBranch(planning, group, item, list)
 }
 
-/** The items of a fallback group: at a usage limit, all but the last leave the work to the next. */
+/** The items of a fallback group: at a usage limit, each but the last passes the work on to the next. */
 function makeAlternatives(planning: Planning, items: readonly ItemConfig[], list: List): Node[] {
   return items.flatMap((item, index) => {
     const first = list.first + agentSteps(items.slice(0, index)).length

@@ -49,7 +49,7 @@ export function makePlan(
   if (branching.isWhole === true && !hasWorktrees) problems.push(NO_REPOSITORY)
   const whole = collect(problems, () => makeChainPolicy(chain))
   const shadowed = shadowWarnings(agentSteps(chain.steps), request, facts)
-  // With other problems, a variable may only seem to be unused.
+  // If there are other problems, a variable may only seem unused.
   const unused = problems.length === 0 ? variables.warnings() : []
   problems.push(...variables.problems)
   if (problems.length === 0 && isParallel)
@@ -78,7 +78,7 @@ const NO_REPOSITORY: Problem = {
   hint: 'Create one: git init && git add -A && git commit -m "Start"',
 }
 
-/** The chain itself; with `isWhole`, it works in a worktree of its own. */
+/** The chain itself; with `isWhole`, it works in its own worktree. */
 function makeRoot(of: readonly Node[], config: BranchConfig, isWhole: boolean): GroupNode {
   const root = { ...NO_STEPS, of }
   return isWhole

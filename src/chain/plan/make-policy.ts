@@ -92,7 +92,7 @@ function makeGrace(config: PolicyConfig['grace'], defaults: Grace): Grace {
   }
 }
 
-/** In whole milliseconds, rounded up so that a short time does not become zero. */
+/** Whole milliseconds, rounded up so that a short time does not become zero. */
 function readTime(field: string, text: string | undefined): number | undefined {
   return text === undefined ? undefined : Math.ceil(parseDuration(text, field))
 }
@@ -115,7 +115,7 @@ export function listOf(
   return typeof commands === 'string' ? [commands] : commands
 }
 
-/** Where an `onFail` may lead: the items of its list, with the number of their first step. */
+/** Possible targets of an `onFail`: the items of its list, with the number of their first step. */
 export interface Targets {
   readonly items: readonly ItemConfig[]
   readonly numbers: readonly number[]

@@ -1,6 +1,6 @@
 import type { Phases, PushCommand } from '../parse/prompt/phases.ts'
 
-/** A prompt of a chain, and its name in messages. */
+/** A prompt of the chain, and its name in messages. */
 interface Prompt {
   readonly where: string
   readonly phases: Phases

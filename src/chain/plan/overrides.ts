@@ -17,7 +17,7 @@ export interface Overrides {
   readonly maxParallel?: number
 }
 
-/** The fields of a chain that a resume may change. */
+/** Fields of a chain that a resume may change. */
 export type OverrideConfig = Pick<
   ChainPolicyConfig,
   | 'maxCostUsd'

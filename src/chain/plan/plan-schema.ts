@@ -3,7 +3,7 @@ import { isInside } from '../parse/branch-schema.ts'
 import { MAX_COPIES, MIN_COPIES } from '../parse/chain-text.ts'
 import { groupsOf, stepsOf, type Plan } from './plan.ts'
 
-// A plan in a record, which another program may have changed. Only fields that would break the run are
+// A plan from a record, which another program may have changed. Only fields that would break the run are
 // checked, so that plans of other versions stay readable.
 
 const text = z.string()
@@ -139,7 +139,7 @@ type Parsed = { readonly plan: Plan } | { readonly wrong: string }
 /** The plan of a record, or the path of the first invalid field, such as `root.of[0].args`. */
 export function parsePlan(value: unknown): Parsed {
   const parsed = plan.safeParse(value)
-  // The value itself, because the schema does not know all fields.
+  // Returns the value itself, because the schema does not know all fields.
   if (parsed.success) return withNumbers(value as Plan)
   const path = parsed.error.issues[0]?.path ?? []
   const words = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`))

@@ -35,9 +35,9 @@ export const DEFAULT_PARALLEL = 4
 
 export type Node = StepNode | GroupNode
 
-/** How something works that runs in parallel with others: a copy, or an item of a parallel group. */
+/** Settings of something that runs in parallel with others: a copy, or an item of a parallel group. */
 export interface BranchPlan {
-  /** In the folder of the others, or in a worktree that is merged at its end. */
+  /** In the folder of the others, or in its own worktree, which is merged at the end. */
   readonly isolation: 'shared' | 'worktree'
   /** Runs once in every new worktree. */
   readonly setup?: string
@@ -45,7 +45,7 @@ export interface BranchPlan {
   readonly copy?: readonly string[]
   /** Whether its commits are copied onto the target branch, or merged. */
   readonly merge: 'rebase' | 'merge'
-  /** Commands that must succeed on the result of a merge. */
+  /** Commands that must succeed on the merged result. */
   readonly verify: readonly string[]
   /** Whether the other copies are cancelled if one does not complete. */
   readonly failFast?: boolean
@@ -57,7 +57,7 @@ export interface GroupNode {
   readonly id: string
   readonly name?: string
   readonly of: readonly Node[]
-  /** Most rounds; absent if it runs once. */
+  /** Maximum number of rounds; absent if it runs once. */
   readonly rounds?: number
   /** How many copies run in parallel. */
   readonly copies?: number
@@ -69,7 +69,7 @@ export interface GroupNode {
 
 export interface StepNode {
   readonly kind: 'step'
-  /** Stable name of the place, part of every event's scope. */
+  /** Stable name of the step, part of every event's scope. */
   readonly id: string
   /** Counted from 1. */
   readonly number: number
@@ -77,7 +77,7 @@ export interface StepNode {
   readonly agent: ResolvedAgent
   /** Working directory of the agent. */
   readonly cwd: string
-  /** Most iterations; absent if the agent runs once. */
+  /** Maximum number of iterations; absent if the agent runs once. */
   readonly loop?: number
   /** How many copies run in parallel. */
   readonly copies?: number
@@ -92,7 +92,7 @@ export interface StepNode {
   readonly rawPrompt?: boolean
   /** What /read may read, if configured. */
   readonly reading?: Reading
-  /** Whether the chain continues after its end without a marker if there are open tasks. */
+  /** Whether the chain continues if the step ends without a marker but there are open tasks. */
   readonly goesOnWithTasks?: boolean
   readonly policy: Policy
   /** For a sub-agent: the budget of one attempt, besides those of step and run. */
@@ -101,7 +101,7 @@ export interface StepNode {
   readonly rights?: Rights
 }
 
-/** A chain to begin with. */
+/** An empty chain to start from. */
 export const NO_STEPS: GroupNode = { kind: 'sequence', id: 'root', of: [] }
 
 /** What a direct agent may do. */
@@ -145,7 +145,7 @@ export function groupPolicy({ root }: Plan, id: string): GroupPolicy | undefined
   return groupsOf(root).find((group) => group.id === id)?.policy
 }
 
-/** The steps whose completion completes a node; none if its last items run in parallel. */
+/** The steps that complete a node by completing; none if its last items run in parallel. */
 export function lastSteps(node: Node): readonly number[] {
   if (node.kind === 'step') return [node.number]
   if (node.kind === 'parallel') return []
@@ -191,7 +191,7 @@ export const BUILT_IN_VARIABLES = [
 
 type StepPlace = Pick<StepNode, 'number' | 'loop' | 'copies' | 'copy' | 'within'>
 
-/** Which copy a step is, or else the innermost group around it that has copies, and how many there are. */
+/** Which copy a step is (or else the innermost enclosing group with copies), and how many there are. */
 function nearestCopy({ root }: Pick<Plan, 'root'>, { copy, copies, within = [] }: StepPlace) {
   if (copy !== undefined) return { copy, copies: copies ?? copy }
   const at = within.findLastIndex((part) => /^c\d+$/.test(part))

@@ -6,7 +6,7 @@ import type { Overrides } from './overrides.ts'
 import { stepsOf, type Plan, type StepNode } from './plan.ts'
 import type { Budget, GroupPolicy, Hooks, OnFail, Policy, Retry } from './policy.ts'
 
-/** A setting of a plan for people, such as `budget` and `$5.00, 2 h`. */
+/** A setting of a plan as text, such as `budget` and `$5.00, 2 h`. */
 export interface PolicyLine {
   readonly label: string
   readonly words: string
@@ -18,7 +18,7 @@ const line = (label: string, words: string | undefined): PolicyLine[] =>
 const show = <Value>(value: Value | undefined, render: (value: Value) => string): string[] =>
   value === undefined ? [] : [render(value)]
 
-/** The settings of a chain as a whole. */
+/** Settings of the whole chain. */
 export function chainLines(plan: Plan): PolicyLine[] {
   const { when, budget, hooks, maxParallel } = plan
   const most = show(maxParallel, (count) => `at most ${counted(count, 'agent')} at once`)
@@ -30,7 +30,7 @@ export function chainLines(plan: Plan): PolicyLine[] {
   ]
 }
 
-/** The settings of a group as a whole. */
+/** Settings of a whole group. */
 export function groupLines({ when, budget, hooks, onFail }: GroupPolicy, plan: Plan): PolicyLine[] {
   const failure = onFail.kind === 'stop' ? undefined : describeOnFail(onFail, plan)
   return [
@@ -42,8 +42,8 @@ export function groupLines({ when, budget, hooks, onFail }: GroupPolicy, plan: P
 }
 
 /**
- * All limits of a step in one line, and other settings if they differ from the defaults of its agent;
- * with `isComplete`, every setting in a line of its own.
+ * All limits of a step on one line, plus settings that differ from the defaults of its agent; with
+ * `isComplete`, one line per setting.
  */
 export function stepLines(
   { agent, name, loop, policy }: StepNode,
@@ -67,7 +67,7 @@ export function stepLines(
   ]
 }
 
-/** Gates of the command line that do not apply to a step. */
+/** Gates from the command line that do not apply to a step. */
 export function exemptLines(
   { agent }: StepNode,
   overrides: Pick<Overrides, 'verify' | 'until'>,

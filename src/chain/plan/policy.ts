@@ -1,4 +1,4 @@
-/** What a step does besides its agent: gates, limits, budget, retries. */
+/** What a step does besides running its agent: gates, limits, budget, retries. */
 export interface Policy {
   /** Commands that must succeed before a marker, or the success of a single run, counts. */
   readonly verify: readonly string[]
@@ -14,7 +14,7 @@ export interface Policy {
   readonly retry: Retry
   /** Longest wait for the reset of a quota. */
   readonly maxWaitMs: number
-  /** Stop the step after this many iterations without progress; 0: never. */
+  /** Iterations without progress after which the step stops; 0: never. */
   readonly stall: number
   readonly onFail: OnFail
   readonly hooks: Hooks
@@ -22,7 +22,7 @@ export interface Policy {
   readonly grace: Grace
 }
 
-/** What a group does besides its items. */
+/** What a group does besides running its items. */
 export interface GroupPolicy {
   /** If this command fails, the group is skipped. */
   readonly when?: string
@@ -59,7 +59,7 @@ export type OnFail =
 
 export type HookName = 'beforeStep' | 'afterIteration' | 'afterStep' | 'afterRun' | 'onWait'
 
-/** Commands by the moment at which they run. */
+/** Commands, keyed by when they run. */
 export type Hooks = Readonly<Partial<Record<HookName, string>>>
 
 export interface Grace {
@@ -74,7 +74,7 @@ export const DEFAULT_GRACE: Grace = { markerMs: 60_000, termMs: 10_000 }
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 
-/** The policy without any configuration. */
+/** The default policy. */
 export const DEFAULT_POLICY: Policy = {
   verify: [],
   timeoutMs: 4 * HOUR_MS,

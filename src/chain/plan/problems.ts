@@ -1,6 +1,6 @@
 import { UserError, type Problem } from '../../base/errors.ts'
 
-/** All reasons why a run cannot start. */
+/** Collects all reasons why a run cannot start. */
 export class PlanError extends UserError {
   readonly #problems: readonly Problem[]
   /** Warnings that may explain the problems. */
@@ -26,7 +26,7 @@ function renderProblem({ message, hint }: Problem): string {
   return hint === undefined ? message : `${message}\n    ${hint.replaceAll('\n', '\n    ')}`
 }
 
-/** Runs a part of planning; a user's mistake is added to `problems` instead of thrown. */
+/** Runs part of planning; a user's mistake is added to `problems` instead of thrown. */
 export function collect<T>(problems: Problem[], part: () => T): T | undefined {
   try {
     return part()

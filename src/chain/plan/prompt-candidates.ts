@@ -12,8 +12,8 @@ type Levels = Pick<
 >
 
 /**
- * The possible sources of a step's prompt by precedence, up to the first one that always applies. A
- * variable in a source that is certainly overridden is not required.
+ * The possible sources of a step's prompt by precedence, up to the first that always applies. A variable in a
+ * source that is always overridden is not required.
  */
 export function promptCandidates(
   levels: Levels,
@@ -34,7 +34,7 @@ export function promptCandidates(
     if (!overridden) variables.demand(missing, owner)
     if (isBlank(renderTemplate(template))) continue
     settled = text !== undefined
-    // The variable is missing, but this source overrides the ones after it in any case.
+    // The variable is missing, but this source overrides later ones either way.
     overridden ||= missing.length > 0
     if (missing.length > 0) continue
     if (settled) {

@@ -11,7 +11,7 @@ export interface InlineOrFile {
   readonly promptFile?: string | undefined
 }
 
-/** What the user asked for, parsed but not yet checked against the machine. */
+/** The user's request, parsed but not yet checked against the machine. */
 export interface Request extends Known {
   readonly run: string
   /** Name of the chain, if it has one. */

@@ -24,13 +24,13 @@ export interface Known extends Surroundings {
   readonly agents: Agents
   /** The base of relative paths in the chain. */
   readonly base: string
-  /** The folder in which a typed chain was typed; messages name paths as they have to be typed there. */
+  /** The folder in which the chain was typed; messages show paths relative to it. */
   readonly here?: string
-  /** Whether the chain is built in: it uses built-in agents only. */
+  /** Whether the chain is built in, and so uses built-in agents only. */
   readonly isBuiltInChain?: boolean
-  /** For a hint if the name is that of a chain. */
+  /** Names of chains, for a hint. */
   readonly chainNames?: readonly string[]
-  /** For a hint if a command was meant; `guess` finds it by a similar word. */
+  /** Commands, for a hint; `guess` finds one by a similar word. */
   readonly commands?:
     | {
         readonly names: readonly string[]
@@ -39,7 +39,7 @@ export interface Known extends Surroundings {
     | undefined
 }
 
-/** Finds the agent with a name, or throws with the places that were searched. */
+/** Finds an agent by name, or throws an error that lists where it looked. */
 export function resolveAgent(name: string, known: Known, facts: Facts): ResolvedAgent {
   const { agents, cwd, base, agentBase } = known
   const config = own(agents, name)
@@ -76,7 +76,7 @@ export function resolveAgent(name: string, known: Known, facts: Facts): Resolved
   throw nameNotFound(name, known, facts)
 }
 
-/** The name of an agent as it has to be typed: a path is relative to the current folder. */
+/** The name of an agent as the user would type it: a path is relative to the current folder. */
 function typed(name: string, { here, base }: Known): string {
   if (here === undefined || here === base || !name.includes('/') || isAbsolute(name)) return name
   const path = relative(here, resolve(base, name))
@@ -106,7 +106,7 @@ function projectFile(
   return findFile(name, facts.agentFiles(cwd))
 }
 
-/** Throws if the file with this name is broken, instead of falling back to another agent. */
+/** Throws if the file of this name is broken, instead of falling back to another agent. */
 function findFile(name: string, { agents, problems }: AgentFiles): AgentFile | undefined {
   const found = agents.get(name)
   if (found !== undefined) return found
@@ -115,7 +115,7 @@ function findFile(name: string, { agents, problems }: AgentFiles): AgentFile | u
   throw new UserError(problem.message, problem.hint)
 }
 
-/** Whether a name means a built-in agent that neither project nor user has replaced. */
+/** Whether a name refers to a built-in agent that neither project nor user has replaced. */
 export function isBuiltIn(name: string, known: Known, facts: Facts): boolean {
   if (findBuiltIn(name) === undefined) return false
   if (isDirectSpawnAgent(own(known.agents, name) ?? {})) return false
@@ -145,7 +145,7 @@ export function isKnownAgent(name: string, { agents, base, cwd }: Known, facts: 
   )
 }
 
-/** An agent that needs no configuration and no program but `claude`. */
+/** An agent that needs no configuration, and no program except `claude`. */
 export function findBuiltIn(name: string): BuiltInAgent | undefined {
   return own(BUILT_IN_AGENTS, name)
 }
@@ -154,7 +154,7 @@ function findProgram(name: string, base: string, facts: Facts): ProgramFact {
   return name.includes('/') ? facts.programAt(resolve(base, name)) : facts.programOnPath(name)
 }
 
-/** Problems with the files that the configuration of an agent refers to. */
+/** Problems with files that an agent's configuration refers to. */
 export function missingAgentFiles(
   name: string,
   config: AgentConfig,
@@ -191,7 +191,7 @@ export function missingAgentFiles(
   }
 }
 
-/** How to write the prompt of a built-in agent to the project. */
+/** How to write a built-in agent's prompt to the project. */
 function promptAdvice(name: string, path: string, cwd: string): string {
   const eject = 'forkhestra init --eject-prompts'
   if ([...promptFiles().keys()].some((file) => resolve(cwd, file) === path))
@@ -236,7 +236,7 @@ function nameNotFound(name: string, known: Known, facts: Facts): UserError {
   )
 }
 
-/** A hint about what was probably meant. */
+/** A hint at what was probably meant. */
 function guess(name: string, chainNames: readonly string[]): string {
   if (chainNames.includes(name))
     return `There is a chain with that name: forkhestra --chain ${name}`

@@ -3,10 +3,12 @@ import type { ReadPrompt } from '../prompts/choose.ts'
 import { makeLaunch } from './launch.ts'
 import { builtInVariables, type Node, type Plan, type StepNode } from './plan.ts'
 
-/** Where prompts push tasks, by the names of the tasks. */
+/** Where prompts push tasks, keyed by task name. */
 type Pushed = ReadonlyMap<string, string>
 
-/** Problems with task names in prompts that several agents push at the same time: only the first could. */
+/**
+ * Problems with task names that several agents would push at the same time: only the first push would succeed.
+ */
 export function findSharedNames(
   { run, root }: Pick<Plan, 'run' | 'root'>,
   readPrompt: ReadPrompt,

@@ -10,7 +10,7 @@ export function summarize({ root, recoveries }: Pick<Plan, 'root' | 'recoveries'
   const groups = all.flatMap(({ node, within }) =>
     node.kind === 'step' ? [] : [briefGroup(node, within)],
   )
-  /** A recovery belongs to the same list as what it recovers. */
+  /** A recovery belongs to the same list as the item it recovers. */
   const listOf = ({ number }: StepNode) =>
     all.find(({ node }) => {
       const { onFail } = node.policy ?? {}

@@ -8,7 +8,7 @@ import type { PolicyLine } from './policy-lines.ts'
 import { PlanError } from './problems.ts'
 import type { TaskCounts, Tasks } from './tasks.ts'
 
-/** The end of a step that builds from tasks. */
+/** How a step that builds from tasks ends. */
 export interface TaskVerdict {
   readonly reason: 'until' | 'blocked'
   readonly detail: string
@@ -16,11 +16,14 @@ export interface TaskVerdict {
   readonly cause?: 'no_tasks' | 'tasks_held' | LeftCause | undefined
 }
 
-/** What needs attention most if tasks are left but none is ready. */
+/** What needs attention first if tasks are left but none is ready. */
 type LeftCause =
   'tasks_missing' | 'tasks_archived' | 'tasks_unclaimed' | 'tasks_unreadable' | 'tasks_left'
 
-/** The end if all tasks are done, or none can be started; undefined if work is left or there are none. */
+/**
+ * How the step ends if all tasks are done, or none can be started; undefined if work is left or there are no
+ * tasks.
+ */
 export function endOfTasks(counts: TaskCounts): TaskVerdict | undefined {
   const { ready, held, total } = counts
   if (ready > 0 || isEmpty(counts) || isInBranches(counts)) return undefined
@@ -32,12 +35,12 @@ export function endOfTasks(counts: TaskCounts): TaskVerdict | undefined {
   return { reason: 'until', detail, cause: 'tasks_held' }
 }
 
-/** Whether only other branches of the run have work now; more may follow from it. */
+/** Whether only other branches of the run have work now, which may lead to more. */
 export function isInBranches({ ready, inBranches = 0 }: TaskCounts): boolean {
   return ready === 0 && inBranches > 0
 }
 
-/** Whether there are no tasks, and were none. */
+/** Whether there are no tasks now, and were none before. */
 function isEmpty({ total, broken, gone }: TaskCounts): boolean {
   return total + broken + gone === 0
 }
@@ -51,7 +54,7 @@ export function describeReady(ready: number): string {
 function findLeft(counts: TaskCounts): Pick<TaskVerdict, 'detail' | 'cause'> | undefined {
   const { blocked, waiting, stuck, held, broken, gone, archivedUnfinished, problem } = counts
   if (problem !== undefined) return { detail: problem }
-  // Held tasks are for others to finish; tasks that wait for them are still ours.
+  // Others will finish held tasks; tasks that wait for those are still ours.
   if (blocked + waiting + stuck + broken + gone + archivedUnfinished.length === 0) return undefined
   const words = [
     `${blocked} blocked`,
@@ -85,12 +88,12 @@ function describeHeld(held: number): string {
   return `${held} in progress elsewhere`
 }
 
-/** Whether only the tasks define the work; a prompt on the command line is work as well. */
+/** Whether tasks alone define the work; a prompt on the command line is also work. */
 export function isTaskDriven({ agent, prompt }: StepNode): boolean {
   return agent.finishesTasks === true && !prompt.some(({ level }) => level === 'command line')
 }
 
-/** Why the agent of the first step need not start; undefined if it has work. */
+/** Why the first step's agent need not start; undefined if it has work. */
 export async function nothingToBuild(
   step: StepNode,
   counts: () => Promise<TaskCounts>,
@@ -131,13 +134,13 @@ export async function checkTasks(
 
 function withoutTasks({ agent }: StepNode): string {
   const { name } = agent
-  // As a program of its own, it has another -p.
+  // The bundled program has a different -p.
   return agent.engine !== 'binary' && agent.isBundled === true
     ? `For work without tasks pass a prompt: forkhestra ${name} -p "Fix the tests", or: ${name} "Fix the tests"`
     : 'For work without tasks pass a prompt with -p, or set "tasks": false for the agent.'
 }
 
-/** Refuses a worker whose task does not exist and cannot be created before it starts. */
+/** Refuses a worker whose task does not exist and cannot be created before the worker starts. */
 async function checkNamedTask(
   first: StepNode,
   plan: Plan,

@@ -1,6 +1,6 @@
 /** What a run needs from the task database. */
 export interface Tasks {
-  /** Releases the tasks that an iteration of a step, or of a place in a group, did not finish; returns the ids of the tasks it held. */
+  /** Releases the tasks that an iteration did not finish; returns the ids of those that it held. */
   endIteration(step: string, iteration: number, outcome: string): Promise<string[]>
   /** Hash of the tasks without their holders; empty if there are none. */
   fingerprint(): Promise<string>
@@ -8,7 +8,7 @@ export interface Tasks {
   folder(): string
   /** Whether an iteration of the run holds a task or has held one. */
   hasClaimed(step: string, iteration: number): Promise<boolean>
-  /** Open tasks that somebody holds, or has finished in another working tree. */
+  /** Open tasks that someone holds, or has finished in another working tree. */
   inWork(): Promise<readonly TaskInWork[]>
   /** Finds a task by its id as typed, or throws a `UserError`. */
   find(word: string): Promise<FoundTask>
@@ -19,7 +19,7 @@ export interface Tasks {
 
 export interface TaskInWork {
   readonly id: string
-  /** The project folder in which it is in work. */
+  /** The project folder in which it is being worked on. */
   readonly root: string
   /** The iteration that holds it, if it is one of a run. */
   readonly holder?: { readonly run: string; readonly step: string } | undefined
@@ -47,21 +47,21 @@ export interface TaskCounts {
   readonly waiting: number
   /** In Progress with a holder. */
   readonly held: number
-  /** Held by other branches of the run, or not merged yet; only known in branches. */
+  /** Held by other branches of the run, or not merged yet; known only inside branches. */
   readonly inBranches?: number
   /** In Progress without a holder. */
   readonly stuck: number
   /** Files that cannot be read. */
   readonly broken: number
-  /** Why no task can be read. */
+  /** Why the tasks cannot be read. */
   readonly problem?: string
-  /** Were open earlier in this run, and no longer exist. */
+  /** Open earlier in this run, and gone now. */
   readonly gone: number
-  /** Were open earlier in this step, and were archived without being done. */
+  /** Open earlier in this step, and archived without being done. */
   readonly archivedUnfinished: readonly string[]
-  /** Were open earlier in this step, and are Done. */
+  /** Open earlier in this step, and Done now. */
   readonly finished: readonly string[]
-  /** Were open earlier in this step, and were deleted. */
+  /** Open earlier in this step, and deleted. */
   readonly deleted: readonly string[]
   /** All tasks that are not done. */
   readonly open: number

@@ -66,7 +66,7 @@ export class Variables {
     })
   }
 
-  /** About variables that nothing references; commands and prompt files are not filled in. */
+  /** Warnings about variables that nothing references; commands and prompt files are not filled in. */
   warnings(
     commands: readonly string[] = [],
     promptFiles: readonly string[] = [],

@@ -15,7 +15,7 @@ import { stepsOf, type Plan, type StepNode } from './plan.ts'
 import type { Budget, Policy } from './policy.ts'
 import { isBuiltIn } from './resolve-agent.ts'
 
-/** Warnings about surprising behaviour of a run. */
+/** Warnings about what may surprise the user in a run. */
 export function planWarnings(plan: Plan, request: Request, facts: Facts): string[] {
   const steps = [...stepsOf(plan.root), ...plan.recoveries]
   const { prompt } = request.cliPrompt
@@ -99,7 +99,7 @@ function priceWarnings(steps: readonly StepNode[], { budget }: Pick<Plan, 'budge
   )
 }
 
-/** Warnings about gates that apply to fewer, or more, steps than expected. */
+/** Warnings about gates that apply to fewer or more steps than the user may expect. */
 function gateWarnings({ root }: Plan, { chain, overrides = {} }: Request): string[] {
   const { verify, until } = overrides
   const steps = stepsOf(root)
@@ -121,7 +121,7 @@ function gateWarnings({ root }: Plan, { chain, overrides = {} }: Request): strin
   }
 }
 
-/** Warnings about limits with less effect than expected. */
+/** Warnings about limits with less effect than the user may expect. */
 function policyWarnings(plan: Plan, steps: readonly StepNode[], isInRepository: boolean): string[] {
   const silent = steps.filter(
     ({ agent, policy }) =>

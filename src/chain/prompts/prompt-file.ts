@@ -7,7 +7,7 @@ export const PROMPT_LIMIT_BYTES = 16 * 1024 * 1024
 /** Distinguishes a missing file, which is fine if it is optional, from other problems. */
 export class PromptFileMissing extends UserError {}
 
-/** Reads a prompt file relative to `cwd`, unchanged; throws a `UserError`. */
+/** Returns the unchanged text of a prompt file, relative to `cwd`; throws a `UserError`. */
 export function readPromptText(path: string, cwd: string): string {
   const file = readTextFile(resolve(cwd, path), PROMPT_LIMIT_BYTES)
   if (file.kind === 'missing') {

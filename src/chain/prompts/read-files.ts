@@ -33,12 +33,12 @@ export type ReadAnswer =
     }
   | { readonly ok: false; readonly error: string }
 
-/** The file was already read for this prompt, under the path `as`. */
+/** Already read for this prompt, under the path `as`. */
 interface ReadBefore {
   readonly as: string
 }
 
-/** Reads the files of one prompt: each only once, whatever path names it, and up to a total limit. */
+/** Reads the files of one prompt: each only once, even under several paths, and up to a total limit. */
 export function makeReader(options: ReadOptions): (path: string) => ReadAnswer | ReadBefore {
   const most = Math.max(TOTAL_LIMIT, options.limitBytes ?? 0)
   const known = new Map<string, string>()
@@ -50,7 +50,7 @@ export function makeReader(options: ReadOptions): (path: string) => ReadAnswer |
     if (before !== undefined) return { as: before }
     const found = readForPrompt(path, options)
     const isTooMuch = found.ok && total + found.bytes > most
-    // If it cannot be read, each path gets its own error.
+    // If it cannot be read, each path gets a separate error.
     known.set(found.ok && !isTooMuch ? file : whole, path)
     if (isTooMuch) {
       const limit = formatBytes(most)
@@ -70,7 +70,7 @@ export function readForPrompt(path: string, options: ReadOptions): ReadAnswer {
   if (opened.kind === 'failed') return answer(path, explainOpening(opened.error, opened.path))
   try {
     const { mtimeMs } = fstatSync(opened.fd)
-    // By its descriptor: the path may lead to another file by now.
+    // Read through its descriptor: the path may refer to another file by now.
     const file = readTextFile(`/dev/fd/${opened.fd}`, options.limitBytes ?? READ_LIMIT)
     return answer(path, file, mtimeMs)
   } finally {

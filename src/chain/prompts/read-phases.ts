@@ -15,9 +15,9 @@ const SIGNS = /[\u{F0000}-\u{10FFFD}]/gu
 const DEEPEST = 16
 
 /**
- * Parses the commands of a prompt and of the prompts of its tasks. Values of variables are always
- * text, never commands, in the prompts of tasks too. Unfilled variables stay as written, except in
- * options of commands, where `values` fill them.
+ * Parses the commands of a prompt and of its tasks' prompts. Values of variables are always text, never
+ * commands, including in the prompts of tasks. Unfilled variables stay as written, except in command options,
+ * where `values` fill them.
  */
 export function readPhases(template: Template, where: string, values: Values = NONE): Phases {
   const held = new Map<string, Exclude<Template[number], string>>()
@@ -43,7 +43,7 @@ export function readPhases(template: Template, where: string, values: Values = N
 
 const NONE: Values = new Map()
 
-/** Returns characters that the text does not contain. */
+/** Picks characters that the text does not contain. */
 function unusedSigns(text: string): () => string {
   const used = new Set(text.match(SIGNS) ?? [])
   let code = FIRST_SIGN
@@ -55,7 +55,7 @@ function unusedSigns(text: string): () => string {
   }
 }
 
-/** Renders a prompt as one text, escaped so that no value in it is read as a command. */
+/** Renders a prompt as one text, escaped so that no value in it becomes a command. */
 export function renderPrompt(template: Template, where: string): string {
   const text = renderTemplate(template)
   const hasValues = template.some((part) => typeof part !== 'string' && 'value' in part)

@@ -7,8 +7,8 @@ import { isBlank, type ReadPrompt } from './choose.ts'
 import { PROMPT_LIMIT_BYTES, PromptFileMissing } from './prompt-file.ts'
 
 /**
- * The start of the system prompt of every direct agent. The marker is never alone on a line: an agent
- * that echoes its instructions must not complete a step.
+ * How every direct agent's system prompt begins. The marker is never alone on a line, so that an agent that
+ * echoes its instructions does not complete the step.
  */
 export const MODE_AWARENESS_PREFIX = `# How you are run
 
@@ -37,7 +37,7 @@ export type Mode = 'step' | 'task' | 'chat'
 const PREFIXES: Readonly<Record<Mode, string>> = {
   step: MODE_AWARENESS_PREFIX,
 
-  // No loop and no commits: the agent that queued the task decides what to keep.
+  // Mentions no loop and no commits: the agent that queued the task decides what to keep.
   task: `# How you are run
 
 forkhestra has started you in print mode to do one task for another agent. You work unattended and nobody
@@ -84,7 +84,7 @@ export function loadAgentSystemPrompt(config: AgentConfig, cwd: string): string 
   throw new UserError(`System prompt '${config.systemPrompt}' ${problem}.`)
 }
 
-/** The system prompt of an agent, after the text that tells it how it is run. */
+/** An agent's system prompt, after the text that says how the agent is run. */
 export function readSystemPrompt(
   { name, systemPrompt }: DirectAgent,
   readPrompt: ReadPrompt,

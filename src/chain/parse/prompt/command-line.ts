@@ -1,14 +1,14 @@
 import { UserError } from '../../../base/errors.ts'
 import { PromptError } from './prompt-error.ts'
 
-/** A value without quotes and escapes, and its place in the line. */
+/** A value without quotes and escapes, and its position in the line. */
 export interface Value {
   readonly text: string
   readonly start: number
   readonly end: number
 }
 
-/** Replaces the placeholders that stand for values while a prompt is parsed. */
+/** Replaces the placeholders for values in a parsed prompt. */
 export type Fill = (text: string) => string
 
 const ESCAPES: ReadonlyMap<string, string> = new Map([
@@ -46,7 +46,7 @@ export class CommandLine {
     return this.#value(this.#skip(/\S+/y))
   }
 
-  /** The `name` of `name=`, or of `--name`, which is invalid but meant as an option. */
+  /** The `name` of `name=`, or of `--name`, which is invalid but was meant as an option. */
   takeOptionName(): Value | undefined {
     if (this.isAtEnd) return undefined
     const name = this.#skip(/[A-Za-z_][\w-]*(?==)|--[A-Za-z][\w-]*/y)
@@ -94,7 +94,7 @@ export class CommandLine {
     return quoted
   }
 
-  /** An error at this part of the line. */
+  /** An error at this position in the line. */
   refuse(part: { start: number; end: number }, problem: string, hint?: string): PromptError {
     const lengthTo = (end: number) => this.#fill(this.#text.slice(0, end)).length
     const [start, end] = [lengthTo(part.start), lengthTo(part.end)]
@@ -103,7 +103,7 @@ export class CommandLine {
     return new PromptError(place, problem, hint)
   }
 
-  /** Applies `read` to the value; its errors get the place of the value. */
+  /** Applies `read` to the value; errors point to the value. */
   read<T>(value: Value, read: (text: string) => T): T {
     try {
       return read(this.#fill(value.text))

@@ -4,7 +4,7 @@ import { findEdges } from './parse-command.ts'
 
 const COMMANDS = ['/read', '/push', '/run']
 
-/** A line of the content that was probably meant as a command. */
+/** A line of the content that was probably meant to be a command. */
 interface NearMiss {
   readonly word: string
   /** The same as `word` if it is only in the wrong place. */
@@ -23,7 +23,7 @@ export function describeNearMiss({ word, meant, isInMiddle }: NearMiss): string 
     : `'${word}' is not a command and is sent as plain text; did you mean ${meant}?`
 }
 
-/** Finds misspelt, indented and misplaced commands, which are text. */
+/** Finds misspelt, indented and misplaced commands, which count as text. */
 export function findNearMisses(content: string): NearMiss[] {
   const lines = content.split('\n')
   const isText = (line: string) => !/^\s*(?:\/[A-Za-z]{2,6}(?:\s|$)|$)/.test(line)
@@ -33,7 +33,7 @@ export function findNearMisses(content: string): NearMiss[] {
     fences.take(line)
     const [, space = '', word, rest = ''] = /^(\s*)(\/[A-Za-z]{2,6})(?=\s|$)(.*)/.exec(line) ?? []
     const isInMiddle = index >= first && index <= last
-    // Indented in the middle of the content, it is an example.
+    // An indented command in the middle of the content is an example.
     if (word === undefined || (space !== '' && isInMiddle)) return []
     if (space === '' && COMMANDS.includes(word)) {
       const isMisplaced = isInMiddle && rest.trim() !== '' && !fences.isOpen

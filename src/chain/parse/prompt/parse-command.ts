@@ -10,7 +10,7 @@ const LITERAL = new RegExp(`^/(?=/+(?:${COMMANDS.join('|')})(?:\\s|$))`)
 
 const MOST_TASKS = 1_000_000
 
-/** Whether a line begins with a command, even one that is not allowed there. */
+/** Whether a line starts with a command, even one that is not allowed there. */
 export function isCommand(line: string): boolean {
   return COMMAND.test(line)
 }

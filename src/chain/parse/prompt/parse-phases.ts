@@ -14,9 +14,9 @@ import { PromptError } from './prompt-error.ts'
 const MOST_COMMANDS = 10_000
 
 /**
- * Splits a prompt into setup, content and teardown, or throws a `UserError` with the place. Commands
- * begin in column 1. `where` names the prompt in messages. If the text contains placeholders for
- * values, `fill` replaces them in options; paths, prompts and the content keep them.
+ * Splits a prompt into setup, content and teardown, or throws a `UserError` with the position. Commands start
+ * in column 1. `where` names the prompt in messages. If the text contains placeholders for values, `fill`
+ * replaces them in options; paths, prompts and the content keep them.
  */
 export function parsePhases(text: string, where: string, fill?: Fill): Phases {
   const [byteOrderMark = ''] = /^\uFEFF/.exec(text) ?? []
@@ -31,7 +31,7 @@ export function parsePhases(text: string, where: string, fill?: Fill): Phases {
     new CommandLine(where, index + 1, lines[index]!.replace(/\r$/, ''), fill)
   const before = commands.filter((index) => index < first)
   const after = commands.filter((index) => index > last)
-  // Blank lines next to commands belong to them.
+  // Blank lines next to commands belong to the commands.
   const [from, to] = [before.length === 0 ? 0 : first, after.length === 0 ? undefined : last + 1]
   const content = withoutEscapes(lines.slice(from, to)).join('\n')
   return {
@@ -43,7 +43,7 @@ export function parsePhases(text: string, where: string, fill?: Fill): Phases {
   }
 }
 
-/** Arguments of programs cannot contain NUL bytes. */
+/** Program arguments cannot contain NUL bytes. */
 function refuseNul(lines: readonly string[], where: string): void {
   const index = lines.findIndex((line) => line.includes('\0'))
   const text = lines[index]
@@ -76,11 +76,11 @@ function parseAll<T extends SetupCommand>(
   })
 }
 
-/** Refuses duplicate names before the first of the tasks is queued. */
+/** Refuses duplicate names before the first task is queued. */
 function claimName(line: CommandLine, command: PushCommand, taken: Map<string, number>): void {
   const { name, on = 'success' } = command
   if (name === undefined) return
-  // Tasks after a success and tasks after a failure are never queued together.
+  // Tasks for success and tasks for failure are never queued together.
   for (const end of on === 'always' ? ['success', 'failure'] : [on]) {
     const other = taken.get(`${end} ${name}`)
     if (other !== undefined) {
@@ -95,8 +95,8 @@ function claimName(line: CommandLine, command: PushCommand, taken: Map<string, n
 }
 
 /**
- * Removes the escaping slash of `//read …` and other commands at both ends of the content. In the
- * middle nothing is a command, and nothing is changed.
+ * Removes the escaping slash of `//read …` and other commands at both ends of the content. The middle contains
+ * no commands and is not changed.
  */
 function withoutEscapes(lines: readonly string[]): string[] {
   const { first, last } = findEdges(lines, (line) => !isBlank(line) && !isLiteral(line))

@@ -1,7 +1,7 @@
 import { UserError } from '../../../base/errors.ts'
 import { printable } from '../../../base/terminal/printable.ts'
 
-/** The place of a mistake: a part of a line, in UTF-16 units as editors count them. */
+/** The position of a mistake: part of a line, in UTF-16 units as editors count them. */
 export interface TextPlace {
   readonly where: string
   readonly line: number
@@ -10,7 +10,7 @@ export interface TextPlace {
   readonly end: number
 }
 
-/** A mistake in the commands of a prompt, shown with carets under the place. */
+/** A mistake in the commands of a prompt, with carets under it. */
 export class PromptError extends UserError {
   constructor(place: TextPlace, problem: string, hint?: string) {
     const { where, line, start } = place
@@ -28,7 +28,7 @@ function shownProblem(problem: string): string {
   return `${printable(start).toWellFormed()}${start.length < problem.length ? '…' : ''}`
 }
 
-/** A long line is cut around the place; control characters are shown as spaces. */
+/** A long line is cut around the mistake; control characters are shown as spaces. */
 export function pointAt({ text, start, end }: Pick<TextPlace, 'text' | 'start' | 'end'>): string {
   const from = text.length > WIDEST ? Math.max(0, start - BEFORE_PLACE) : 0
   const to = Math.min(text.length, from + WIDEST)

@@ -1,7 +1,7 @@
 import { findEdges, isBlank, isCommand, isLiteral } from './parse-command.ts'
 import type { Phases, PushCommand, SetupCommand } from './phases.ts'
 
-/** A prompt that parses to these phases again, except for blank lines around the content. */
+/** Renders a prompt that parses to the same phases, except for blank lines around the content. */
 export function renderPhases({ setup, content, teardown }: Phases): string {
   return [
     ...setup.map(renderCommand),
