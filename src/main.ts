@@ -25,7 +25,7 @@ async function run(): Promise<number> {
   return runProgram(await loadProgram(), args)
 }
 
-/** One program under several names: the name by which it was called decides. */
+/** One binary, several programs: the name by which it was called decides. */
 async function loadProgram(): Promise<Program> {
   if (name === 'forge-tasks') return (await import('./cli/tasks/program.ts')).FORGE_TASKS
   if (/^(?:forge-)?task-(?:manager|coordinator|worker)$/.test(name))

@@ -25,7 +25,7 @@ export interface Command {
   readonly guesses?: Readonly<Record<string, string>>
   /** What `--json` prints: one object, or the events of a run, one per line. */
   readonly json?: 'object' | 'events'
-  /** How many words come before `--` and a command of the user; absent if it takes no command. */
+  /** How many words come before `--` and the user's command; absent if it takes no command. */
   readonly wordsBeforeCommand?: number
   /** The only arguments that it takes; absent if it takes any. */
   readonly words?: readonly string[]
@@ -40,7 +40,7 @@ export interface Input {
   /** All values of an option that repeats. */
   texts(option: string): readonly string[]
   flag(option: string): boolean
-  /** What to write if the quotes of a command or a prompt were forgotten: `Quote the command: …`. */
+  /** A hint for a command or prompt without quotes: `Quote the command: …`. */
   readonly quoteHint: string | undefined
 }
 
@@ -104,7 +104,7 @@ export function parseInput(args: readonly string[], command: Command): Input {
   }
 }
 
-/** The error for a command of the user without `--` before it. */
+/** The error for a user's command without `--` before it. */
 function commandBeforeDashes(args: readonly string[], at: number, { usage }: Command): UsageError {
   const [name] = usage[0]!.split(' <', 1)
   const words = args.toSpliced(at, 0, '--').map((word) => (word === '--' ? word : shellWord(word)))
@@ -121,7 +121,7 @@ export function readTokens(args: readonly string[], options: Options) {
     return [name, short === undefined ? { type } : { type, short }] as const
   })
   const { tokens } = parseArgs({
-    // An arrow, or a chain that begins with one, looks like a group of one-letter options.
+    // An arrow, or a chain that starts with one, looks like a group of one-letter options.
     args: args.map((word) => (/^-+>/.test(word) ? 'a' : word)),
     options: Object.fromEntries(config),
     strict: false,
@@ -150,7 +150,7 @@ type Token = ReturnType<typeof readTokens>[number]
 
 const QUOTABLE: Readonly<Record<string, string>> = { '<command>': 'command', '<text>': 'prompt' }
 
-/** The first command or prompt of one word that further words follow, up to the next known option. */
+/** The first one-word command or prompt that is followed by more words, up to the next known option. */
 function findUnquoted(args: readonly string[], tokens: readonly Token[], options: Options) {
   for (const token of tokens) {
     const { kind, index } = token
@@ -163,7 +163,7 @@ function findUnquoted(args: readonly string[], tokens: readonly Token[], options
     const end = args.findIndex((word, at) => at >= from && isOption(word, options))
     const words = args.slice(from, end === -1 ? undefined : end)
     while (/^\w+=/.test(words.at(-1) ?? '')) words.pop()
-    // The chain may follow its options.
+    // The chain may come after its options.
     const hasChain = tokens.some((each) => each.kind === 'positional' && each.index < index)
     while (!hasChain && /^\.?\/|:\d+$|->/.test(words.at(-1) ?? '')) words.pop()
     if (words.length === 0) continue
@@ -195,7 +195,7 @@ function readOption(
   }
   if (inlineValue) return value
   const next = args[index + 1]!
-  // A prompt may begin with a dash, but an option in its place means that the value is missing.
+  // A prompt may start with a dash, but a known option here means that the value is missing.
   if (isOption(next, options)) {
     throw new UsageError(
       `Option ${rawName} needs a value, and ${next} is an option.`,

@@ -1,5 +1,5 @@
 import { own } from '../base/objects.ts'
-/** Words that people try first, and what to type instead; `…` takes the words that follow. */
+/** Words that people try first, and what to type instead; `…` stands for the words that follow. */
 const COMMANDS = byWord({
   chain: 'forkhestra --chain …',
   'chains agents agent': 'forkhestra list',
@@ -17,7 +17,7 @@ const COMMANDS = byWord({
   health: 'forkhestra doctor',
 })
 
-/** The command that is probably meant by a first word that is neither a command nor an agent. */
+/** The command that was probably meant by a first word that is neither a command nor an agent. */
 export function guessFirstWord(word: string, more: readonly string[] = []): string | undefined {
   const name = word.toLowerCase()
   const command = own(COMMANDS, name)

@@ -19,14 +19,14 @@ export function frontEndOf(input: Input): FrontEnd {
   }
 }
 
-/** A line for the user that is not part of the result. */
+/** Prints a line for the user that is not part of the result. */
 export function notice(line: string): void {
   console.error(`[forkhestra] ${line}`)
 }
 
 let isAnnounced = false
 
-/** The project of a command; reported if it is not the current folder. */
+/** The project of a command; shown if it is not the current folder. */
 export function projectOf(input: Input): Project {
   const project = openProject(input.text('cwd'), process.env)
   if (!isAnnounced && !input.flag('json')) for (const line of projectLines(project)) notice(line)
@@ -65,7 +65,7 @@ async function confirm(question: string): Promise<boolean> {
   try {
     return /^y(?:es)?$/i.test((await answer).trim())
   } finally {
-    // Its own listeners must see the end, or they would echo what is typed later.
+    // Its own listeners must see the end of input, or they would echo what is typed later.
     lines.off('close', endLine).close()
   }
 }

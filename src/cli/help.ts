@@ -1,6 +1,6 @@
 import { COMMON_OPTIONS, type Command } from './command.ts'
 
-/** Examples first: that is what people look for. `program` has more commands. */
+/** Examples first, because people look for those. `program` has more commands. */
 export function renderHelp(command: Command, program?: string): string {
   return [
     command.summary,
@@ -24,7 +24,7 @@ function optionRows({ options }: Command): [string, string][] {
   })
 }
 
-/** Two columns; a long left side pushes its text to the next line. */
+/** Two columns; the text for a long left side goes on the next line. */
 export function columns(rows: readonly (readonly [string, string])[]): string[] {
   const width = Math.min(44, Math.max(...rows.map(([left]) => left.length)))
   return rows.map(([left, right]) =>

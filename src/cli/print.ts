@@ -6,7 +6,7 @@ import { quoteLines } from '../engines/marker/line-quoter.ts'
 import { isStdoutClosed } from './closed-stdout.ts'
 import type { Input } from './command.ts'
 
-/** stdout cannot be written: a full disk, a closed file. */
+/** Writing to stdout failed, for example because of a full disk or a closed file. */
 export class CannotPrint extends UserError {
   override readonly exitCode = 1
 }
@@ -44,7 +44,7 @@ export function printResult(input: Input, json: object, text: string): number {
   return 0
 }
 
-/** Prints the ids of changed tasks; `done` is for people. */
+/** Prints the ids of changed tasks; `done` is the message for people. */
 export function printIds(ids: readonly string[], input: Input, done: string): void {
   if (input.flag('json')) print(JSON.stringify({ ids }))
   else if (input.flag('plain')) printLines(ids)

@@ -10,7 +10,7 @@ import { parseInput, UsageError, wantsJson, type Command } from './command.ts'
 import { renderHelp } from './help.ts'
 import { CannotPrint, print } from './print.ts'
 
-/** A program in the binary; the name by which it is called selects one. */
+/** A program in the binary, selected by the name it is called with. */
 export interface Program {
   readonly name: string
   readonly summary: string
@@ -25,7 +25,7 @@ export interface Program {
   /** Names of future commands. */
   readonly reserved?: ReadonlySet<string>
   readonly help: () => Promise<string>
-  /** A better error if the first word is not a command or the fallback refuses the arguments. */
+  /** Makes a better error if the first word is not a command, or the fallback refuses the arguments. */
   readonly guess: (words: readonly string[], error?: UsageError) => UsageError | undefined
 }
 
@@ -88,7 +88,7 @@ async function dispatch(
   }
 }
 
-/** The error for an option before its command. */
+/** The error for an option that comes before its command. */
 export function lateCommand(
   { name, fallback }: Pick<Program, 'name' | 'fallback'>,
   args: readonly string[],
@@ -173,7 +173,7 @@ async function report(
   return error.exitCode
 }
 
-/** Prefix, problem and hint. They quote text from elsewhere, so control characters are removed. */
+/** Prefix, problem and hint, without control characters, because they quote foreign text. */
 export function renderError(prefix: string, { message, hint }: UserError): string {
   const lines = [`${prefix}: ${message}`, ...(hint === undefined ? [] : [hint])].join('\n')
   return printableLines(lines.replaceAll('\n', '\n  '))
@@ -189,9 +189,8 @@ async function renderJsonError(error: UserError, command: Command | undefined): 
 }
 
 /**
- * Our lines quote text from elsewhere: on a terminal, control characters are removed from it, and
- * inside a run it must not count as the agent's own marker. `console.log` of the runtime would hide
- * that a result cannot be written.
+ * Our lines quote foreign text: on a terminal, its control characters are removed, and inside a run it must not
+ * count as the agent's own marker. The runtime's `console.log` would hide write errors.
  */
 function guardConsole(): void {
   console.log = print

@@ -8,7 +8,7 @@ const HEADER = new RegExp(
   'iu',
 )
 
-/** Quotes lines of a foreign text that look like lines of forkhestra. */
+/** Quotes lines of foreign text that look like forkhestra's own. */
 export function quoteOurLines(text: string): string {
   return quoteWhere(text, (line) => OURS.test(line))
 }

@@ -21,7 +21,7 @@ import { COMMAND_NAMES } from './forkhestra.ts'
 
 const VARIABLE = /^([A-Za-z_][A-Za-z0-9_]*)=(.*)$/s
 
-/** A longer configuration is not recorded. The text is used to show what has changed. */
+/** A longer configuration is not recorded. Its text is used to show changes. */
 const LONGEST_TEXT = 32 * 1024
 
 export function makeRequest(
@@ -127,7 +127,7 @@ function describeSurplus(
   )
 }
 
-/** The shell has redirected stdout to what was meant as the next agent. */
+/** The shell has redirected stdout to what was meant to be the next agent. */
 function describeLoss(): string {
   if (!fstatSync(1).isFile()) return ''
   const path = relative(process.cwd(), pathOfOpened(1, '/dev/stdout'))

@@ -41,7 +41,7 @@ export async function resumeRun(input: Input): Promise<number> {
   }
 }
 
-/** A run without steps to resume may have tasks that an earlier process started. */
+/** A run with no steps left may have tasks that an earlier process started. */
 async function finish(run: RunBrief, isChat: boolean, input: Input): Promise<number> {
   const { id, folder } = run
   const { resumeQueue } = await import('./queue/run-queue.ts')
@@ -53,7 +53,7 @@ async function finish(run: RunBrief, isChat: boolean, input: Input): Promise<num
   return 0
 }
 
-/** Nothing is left to resume; names the commands for what is left in its queue. */
+/** Reports that no step is left to resume, with the commands for what is left in its queue. */
 async function describeFinished(run: QueuedBrief): Promise<number> {
   const { id, status, counts } = run
   const { queued = 0 } = counts ?? {}

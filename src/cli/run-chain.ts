@@ -22,7 +22,7 @@ export async function runChain(input: Input): Promise<number> {
   const facts = readFacts(env)
   const configuration = await configurationFor(input, project)
   const isDry = input.flag('dry-run')
-  // A dry run asks no model, so a missing key is only a warning.
+  // A dry run calls no model, so a missing key is only a warning.
   const known = isDry ? { ...facts, hasVariable: () => true } : facts
   const request = makeRequest(input, run, project, configuration, known)
   const { plan, warnings: planned } = makePlan(request, known)

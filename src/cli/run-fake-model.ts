@@ -58,7 +58,7 @@ async function serve(
     console.error(`[forkhestra] fake-model: continuing after ${counted(answered.length, 'turn')}`)
   try {
     const code = await serveUntilOver(model, input.rest, hasLimit(script))
-    // A refused command has not started an agent.
+    // A refused command has started no agent.
     const remarks = code === REFUSED && tally.isEmpty ? [] : tally.renderRemarks(model.unused)
     for (const line of remarks) console.error(`[forkhestra] fake-model: ${line}`)
     if (code === 0) progress.end()
@@ -125,7 +125,7 @@ async function stopSignal(): Promise<void> {
   await promise
 }
 
-/** The answered turns of a script, on disk: a resumed run continues after them. */
+/** The answered turns of a script, on disk, so that a resumed run continues after them. */
 class ScriptProgress {
   readonly #path: string | undefined
 
@@ -155,7 +155,7 @@ class ScriptProgress {
     this.#try((path) => rmSync(path, { force: true }))
   }
 
-  /** If the disk is full, only a resume suffers: it begins with the first turn. */
+  /** A full disk affects only a resume, which then begins with the first turn. */
   #try<Result>(work: (path: string) => Result): Result | undefined {
     try {
       return this.#path === undefined ? undefined : work(this.#path)

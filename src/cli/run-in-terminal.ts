@@ -24,7 +24,7 @@ export async function runInTerminal(ready: ReadyRun, options: Options): Promise<
   const { plan, session } = ready
   const { verbose, json, work } = options
   const stopSwitch = new StopSwitch()
-  // At the end of the run, the folder may be gone.
+  // The folder may be gone by the end of the run.
   const here = currentProject(process.env)
   let terminal: Terminal | undefined
   const state = await runSession(ready, {
@@ -57,7 +57,7 @@ function openTerminal(stopSwitch: StopSwitch, uncut: boolean, run: LiveRun): Ter
     onLost: (error) => run.warn(`output is lost: ${errorText(error)}`),
     onClosed: (error) => {
       const words = `stdout: ${errorText(error)}`
-      // The user closed the reader, so there is no need to report it.
+      // The user closed the reader, so reporting it is pointless.
       const isNews = errorCode(error) !== 'EPIPE'
       if (isNews) terminal.warn(`[forkhestra] Error: ${words}`)
       stopSwitch.outputClosed(

@@ -7,7 +7,7 @@ import { isIgnored } from '../host/stop-switch.ts'
 export async function runInside(command: readonly string[], env: Environment): Promise<number> {
   let child: Bun.Subprocess | undefined
   const forward = (signal: NodeJS.Signals) => child?.kill(signal)
-  // The terminal signals the whole foreground group; the child would take a second signal for "kill now".
+  // The terminal signals the whole foreground group; a second signal would tell the child to kill everything.
   const isShared = [0, 1, 2].some((fd) => isTerminal(fd))
   const fromTerminal = isShared ? () => {} : forward
   for (const signal of ['SIGINT', 'SIGQUIT'] as const) process.on(signal, fromTerminal)

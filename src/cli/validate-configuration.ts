@@ -14,7 +14,7 @@ import { agentEnvironment } from '../host/own-folder.ts'
 import type { Input } from './command.ts'
 import { configPath, projectOf } from './front-end.ts'
 
-/** The command `validate`: everything that can be known of a configuration without running it. */
+/** The command `validate`: checks everything in a configuration that can be checked without running it. */
 export async function validateConfiguration(input: Input): Promise<number> {
   const project = projectOf(input)
   const { folder: cwd } = project

@@ -20,7 +20,7 @@ export function readUserAgents(env: Environment): AgentFiles {
   return readAgentFiles(join(home, PROJECT_AGENTS), `~/${PROJECT_AGENTS}`)
 }
 
-/** Reads the agents of a folder, which is called `shown` in messages; nothing in it is executed. */
+/** Reads the agents of a folder, which messages call `shown`; executes nothing in it. */
 export function readAgentFiles(folder: string, shown: string): AgentFiles {
   const problems: AgentFileProblem[] = []
   const files = markdownIn(folder, shown, problems).map((file) => {
@@ -32,7 +32,7 @@ export function readAgentFiles(folder: string, shown: string): AgentFiles {
   const isMeant = ({ read }: (typeof files)[number]) => !('isHarmless' in read)
   for (const [name, same] of Map.groupBy(files.filter(isMeant), ({ read }) => read.name)) {
     const good = same.flatMap(({ read }) => ('message' in read ? [] : [read]))
-    // With several files of one name, it is unclear which one is meant.
+    // If several files have the same name, it is unclear which one is meant.
     if (same.length === 1 && good[0] !== undefined) agents.set(name, good[0])
     else {
       for (const agent of good.slice(good.length === same.length ? 1 : 0))

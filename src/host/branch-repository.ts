@@ -14,9 +14,8 @@ import { findTaskFolders } from '../tasks/folders.ts'
 import { findOperation } from './git-operations.ts'
 
 /**
- * Refuses a run with worktrees if the repository cannot have them, or if they would not contain what the
- * user sees: they begin with the last commit. Task files are the exception, because the run commits them.
- * Returns warnings.
+ * Refuses a run with worktrees if the repository does not support them, or has uncommitted changes, which
+ * worktrees would lack. Task files are the exception, because the run commits them. Returns warnings.
  */
 export function checkBranchRepository(plan: Plan, env: Environment): string[] {
   if (!hasWorktrees(plan)) return []
@@ -68,7 +67,7 @@ function findProblem(cwd: string, env: Environment): Problem | undefined {
   )
 }
 
-/** The first version that lists worktrees with any path. */
+/** The first version that can list worktrees with any path. */
 const OLDEST = [2, 36] as const
 
 function tooOld(cwd: string, env: Environment): Problem | undefined {
@@ -126,7 +125,7 @@ function describeChanges(paths: readonly string[]): Problem | undefined {
   }
 }
 
-/** A project in a folder that is not part of the last commit, for example because it is ignored. */
+/** Refuses a project folder that is not in the last commit, for example because it is ignored. */
 function uncommitted(cwd: string, top: string, env: Environment): Problem | undefined {
   const inside = relative(top, realpathSync(cwd))
   if (inside === '' || askGitSync(top, ['cat-file', '-e', `HEAD:${inside}`], env) !== undefined)

@@ -17,7 +17,7 @@ interface Assignment {
   readonly words?: string | undefined
 }
 
-/** A bundled agent in a folder, to talk to or as the plan of a run. An unknown task is refused. */
+/** Prepares a bundled agent, for a conversation or as the plan of a run. Refuses an unknown task. */
 export async function openBundled(
   name: string,
   cwd: string,
@@ -38,7 +38,7 @@ export async function openBundled(
     prompt,
     /** The task as it is now. */
     findTask,
-    /** In a conversation the user is asked for permissions, even as root. */
+    /** In a conversation the agent asks the user for permission, even as root. */
     agent: () => resolveAgent(name, known, { ...facts, mustAsk: false }),
     plan: async () => {
       const { run } = makeIdentity()
@@ -51,7 +51,7 @@ export async function openBundled(
   }
 }
 
-/** Hides the program of this name on PATH: it would start itself. */
+/** Hides the program of this name on PATH, which would start itself. */
 function withoutProgram(name: string, facts: Facts): Facts {
   return {
     ...facts,

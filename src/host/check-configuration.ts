@@ -62,7 +62,7 @@ function findProblems({ content, base }: Configuration, cwd: string, facts: Fact
   return problems
 }
 
-/** Programs that are missing, although no chain uses them: they may be for another machine. */
+/** Missing programs that no chain uses: they may be for another machine. */
 export function missingPrograms(
   { content, base }: Configuration,
   cwd: string,
@@ -83,7 +83,7 @@ export function missingPrograms(
   return problems
 }
 
-/** What each step and group does on failure. */
+/** The `onFail` of each step and group. */
 function failures({ chains, agents = {} }: ChainsConfig) {
   return Object.entries(chains).flatMap(([name, chain]) =>
     allLists(chain.steps).flatMap((list) =>
@@ -99,12 +99,12 @@ function failures({ chains, agents = {} }: ChainsConfig) {
   )
 }
 
-/** Native agents are checked even if no chain uses them: that needs nothing from the machine. */
+/** Native agents are checked even if no chain uses them, because that needs nothing from the machine. */
 function nativeAgents({ agents = {} }: ChainsConfig): string[] {
   return Object.keys(agents).filter((name) => agents[name]?.engine === 'native')
 }
 
-/** The agents of the steps, and those that run after a failure. */
+/** The agents of the steps, and recovery agents. */
 function usedAgents(content: ChainsConfig): Set<string> {
   const steps = Object.values(content.chains).flatMap((chain) => agentSteps(chain.steps))
   const recoveries = failures(content).flatMap(({ onFail }) =>

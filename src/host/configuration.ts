@@ -21,7 +21,7 @@ export interface Configuration {
 
 const CONFIG_LIMIT_BYTES = 4 * 1024 * 1024
 
-/** Reads the given configuration file, or the first one in the usual places. */
+/** Reads the given configuration file, or the first one in the default locations. */
 export async function loadConfiguration(
   cwd: string,
   given: string | undefined,
@@ -67,7 +67,7 @@ function nameFor(path: string, cwd: string): string {
   return name === '' || name.startsWith('..') ? path : name
 }
 
-/** How many removed, and how many added lines are shown. */
+/** Maximum number of removed, and of added, lines to show. */
 const SHOWN = 6
 const WIDEST = 120
 
@@ -98,7 +98,7 @@ async function changedLines(before: string, now: string): Promise<string[]> {
   const patch = createTwoFilesPatch('', '', before, now, undefined, undefined, options)
   return ['-', '+'].flatMap((sign) => {
     const lines = patch.split('\n').filter((line) => line.startsWith(sign))
-    // Secrets are already masked, so that a line may be cut anywhere.
+    // Secrets are already masked, so a line may be cut anywhere.
     const shown = lines
       .slice(0, SHOWN)
       .map((line) => `  ${sign} ${cut(printable(line.slice(1)), WIDEST)}`)

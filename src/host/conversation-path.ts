@@ -14,7 +14,7 @@ export function conversationIn(record: string | undefined, place: Place): string
   try {
     withFileIn(record, name, () => undefined)
   } catch (error) {
-    // A link points outside the record. System errors, such as a full disk, are reported by the writer.
+    // A link points outside the record. The writer reports system errors, such as a full disk.
     if (errorCode(error) === undefined) return undefined
   }
   return join(record, name)

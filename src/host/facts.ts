@@ -11,7 +11,7 @@ import { ownFolder } from './own-folder.ts'
 export function readFacts(env: Readonly<Record<string, string | undefined>>): Facts {
   const { PATH: path, IS_SANDBOX: sandbox, CLAUDE_CODE_BUBBLEWRAP: bubblewrap } = env
   const own = ownFolder()
-  // With a relative entry, the program found would depend on the working directory.
+  // With a relative entry, the result would depend on the working directory.
   const searchPath = [...new Set((path ?? '').split(':').filter(isAbsolute))]
   return {
     searchPath,

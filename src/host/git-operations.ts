@@ -13,11 +13,11 @@ const IN_PROGRESS: readonly (readonly [file: string, what: string, command: stri
 
 interface GitOperation {
   readonly what: string
-  /** What to type to get out of it. */
+  /** What to type to finish it. */
   readonly next: string
 }
 
-/** The operation that was begun in a working tree and not finished; `own` is its git folder. */
+/** The unfinished operation in a working tree; `own` is its git folder. */
 export function findOperation(own: string): GitOperation | undefined {
   const begun = IN_PROGRESS.find(([file]) => existsSync(join(own, file)))
   if (begun !== undefined) {

@@ -32,7 +32,7 @@ interface NewFile {
   readonly append?: boolean
 }
 
-/** Files to write, and files that are left alone and why. */
+/** Files to write, and files to skip, with the reason. */
 interface StarterFiles {
   readonly files: readonly NewFile[]
   readonly left: readonly { readonly path: string; readonly why: string }[]
@@ -50,12 +50,12 @@ const INSTRUCTIONS_LIMIT = 16 * 1024 * 1024
 interface InitOptions {
   /** Also writes the built-in prompts, so that they can be edited. */
   readonly withPrompts: boolean
-  /** Also tells coding agents about forkhestra. */
+  /** Also describes forkhestra to coding agents. */
   readonly withInstructions: boolean
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-/** Writes the first files of a project; throws if one cannot be written, and then writes none. */
+/** Writes the initial files of a project, all or none; throws if one cannot be written. */
 export function initProject({ folder: cwd }: Project, options: InitOptions) {
   const instructions = readInstructions(cwd)
   const parts = [planStarterFiles(cwd, options.withPrompts)]
@@ -99,7 +99,7 @@ function readInstructions(cwd: string): Instructions {
 function addSection({ path, file, hasSection }: Instructions, cwd: string): StarterFiles {
   if (hasSection) return { files: [], left: [{ path, why: 'it already has the section' }] }
   if (!isTaken(join(cwd, path))) return { files: [{ path, text: AGENTS_SECTION }], left: [] }
-  // A clone must not choose which of the user's files is written to.
+  // A clone must not choose which of the user's files we write to.
   if (pathInside(path, { cwd }) === undefined)
     throw cannotAdd(path, 'is a link to a location outside the project')
   if (file.kind === 'missing') throw cannotAdd(path, 'is a link to a file that does not exist')
@@ -112,7 +112,7 @@ function cannotAdd(path: string, problem: string): UserError {
   return new UserError(`${path} ${problem}`, 'Fix or move the file. Nothing was written.')
 }
 
-/** A clone must not choose where files are written. */
+/** A clone must not choose where we write files. */
 function refuseForeignLink(path: string, cwd: string, env: InitOptions['env']): void {
   const real = realpathSync(cwd)
   const link = findForeignLink(join(real, path), repositoryTop(real) ?? real, env)
@@ -131,7 +131,7 @@ function whyLeftAlone(path: string, cwd: string): string | undefined {
       'Move it out of the way. Nothing was written.',
     )
   }
-  // A new file would take precedence over the one in use, and empty templates over real specs.
+  // A new file would take precedence over the one in use, and templates over real specs.
   const isFile = fileIn(cwd)
   if (path in STARTER_CONFIGURATION && isFile('forge/chains.json'))
     return 'forge/chains.json is used'
@@ -149,7 +149,7 @@ function isTaken(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined
   } catch {
-    // Writing reports the cause: a file in the way, or missing permissions.
+    // The write reports the cause: a file in the way, or missing permissions.
     return false
   }
 }
@@ -208,6 +208,6 @@ function attempt(step: () => void): void {
   try {
     step()
   } catch {
-    // Another program has changed it in the meantime.
+    // Another program has changed it since.
   }
 }

@@ -21,13 +21,13 @@ interface DeadRun {
 
 interface OrphanChoice {
   readonly mayKill: boolean
-  /** Whether a new run may start while they are running. */
+  /** Whether a new run may start while orphans are running. */
   readonly isShared: boolean
 }
 
 /**
- * Kills the processes that dead runs left running, if the user agrees; returns warnings. Otherwise a new
- * run is refused, because both would do the same tasks in the same files.
+ * Kills the processes that dead runs left running, if the user agrees; returns warnings. Otherwise refuses the
+ * new run, because both would work on the same tasks and files.
  */
 export async function clearOrphans(
   { roots, origins }: RecordPlaces,
@@ -60,7 +60,7 @@ export async function clearOrphans(
   return warnings
 }
 
-/** The same for a run that is resumed: two agents in one iteration would undo each other's work. */
+/** The same for a resumed run: two agents in one iteration would undo each other's work. */
 export async function endOrphansOf(dead: DeadRun, mayKill: boolean, user: User): Promise<string[]> {
   const { run } = dead
   const processes = RunProcesses.ofDeadRun(run).list()
@@ -71,7 +71,7 @@ export async function endOrphansOf(dead: DeadRun, mayKill: boolean, user: User):
 
 /**
  * Asks in advance whether the processes of a dead run may be killed, so that a refusal changes nothing.
- * `isDriven`: whether the run is not dead at all.
+ * `isDriven`: whether the run is still alive.
  */
 export async function mayEndOrphans(
   dead: DeadRun,
@@ -82,7 +82,7 @@ export async function mayEndOrphans(
   const { run } = dead
   const before = RunProcesses.ofDeadRun(run).list()
   if (mayKill || before.length === 0 || isDriven()) return mayKill
-  // A process that has just ended killed its children before it released the lock.
+  // A process that ends normally kills its children before it releases the lock.
   const now = RunProcesses.ofDeadRun(run).list()
   const processes = before.filter(({ pid }) => now.some((each) => each.pid === pid))
   if (processes.length === 0) return false

@@ -6,8 +6,8 @@ import { makeAgentEnvironment } from '../engines/environment.ts'
 const BUILT = join(import.meta.dir, '../../bin')
 
 /**
- * The folder of our own programs, which is appended to the PATH of agents. Undefined if the library is part
- * of another program.
+ * The folder of our own programs, appended to the PATH of agents. Undefined if the library is part of another
+ * program.
  */
 export function ownFolder(): string | undefined {
   if (import.meta.path.startsWith('/$bunfs/')) return dirname(process.execPath)
@@ -18,7 +18,7 @@ export function ownFolder(): string | undefined {
 export function ownProgram(): string | undefined {
   const folder = ownFolder()
   const program = folder === undefined ? undefined : join(folder, 'forkhestra')
-  // A program that was compiled with the library has none next to it.
+  // A program compiled with the library has no `forkhestra` next to it.
   return program !== undefined && statOf(program)?.isFile() === true ? program : undefined
 }
 

@@ -11,7 +11,7 @@ import { stepsOf, type Plan, type StepNode } from '../chain/plan/plan.ts'
 const LOST = new RegExp(LOST_MASK)
 const LOST_WITH_WORD = new RegExp(`\\S{0,40}${LOST_MASK}`, 'g')
 
-/** Where the texts of a plan may come from. */
+/** Possible sources for the texts of a plan. */
 export interface Sources {
   /** The configuration, if the plan was made from it. */
   readonly content?: ChainsConfig | undefined
@@ -42,7 +42,7 @@ export function restoreTexts(recorded: Plan, { content, prompt }: Sources, mask:
   }
 }
 
-/** Texts by their masked form; undefined if several have the same one. */
+/** Texts by masked form; undefined if several have the same one. */
 type Texts = ReadonlyMap<string, string | undefined>
 
 function textsOf(source: unknown, mask: Mask): Texts {
@@ -76,7 +76,7 @@ export interface MissingText {
   readonly isPrompt: boolean
 }
 
-/** Separates the text of the configuration from the plan; resume does not need it. */
+/** Separates the text of the configuration from the plan, because resume does not need it. */
 export function withoutConfigurationText(plan: Plan): { plan: Plan; text: string | undefined } {
   const { configuration, ...rest } = plan
   if (configuration === undefined) return { plan, text: undefined }
@@ -84,12 +84,12 @@ export function withoutConfigurationText(plan: Plan): { plan: Plan; text: string
   return { plan: { ...rest, configuration: about }, text }
 }
 
-/** Including those that run after a failure. */
+/** Including recoveries. */
 export function allSteps({ root, recoveries }: Plan): readonly StepNode[] {
   return [...stepsOf(root), ...recoveries]
 }
 
-/** The texts of a recorded plan that lack an unnamed secret. */
+/** The texts of a recorded plan in which an unnamed secret is missing. */
 export function findMissingTexts(plan: Plan): MissingText[] {
   const { root: _, recoveries: __, ...rest } = plan
   const found = [

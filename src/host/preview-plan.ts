@@ -45,7 +45,7 @@ export function previewPrompts(plan: Plan, facts: Facts) {
   })
 }
 
-/** What a prompt would do; its files are read, nothing else is done. */
+/** What a prompt would do. Reads its files and does nothing else. */
 export function previewPrompt(phases: Phases, options: ReadOptions): PromptPreview {
   const read = makeReader(options)
   const setup = phases.setup.map((command) =>

@@ -13,7 +13,7 @@ export interface Project extends FoundProject {
   readonly here: string
 }
 
-/** Uses the given folder as it is; without one, searches upwards for the project. */
+/** Uses the given folder; without one, searches upwards for the project. */
 export function openProject(
   given: string | undefined,
   env: Readonly<Record<string, string | undefined>>,
@@ -60,7 +60,7 @@ export function currentProject(env: Readonly<Record<string, string | undefined>>
   return findProject(resolve('.'), env).folder
 }
 
-/** Names the project if that is not obvious. */
+/** Shows which project is used if that is not obvious. */
 export function projectLines({ folder, here, foreign }: Project): string[] {
   const line = folder === here ? [] : [`Project: ${folder}`]
   if (foreign === undefined) return line

@@ -52,18 +52,18 @@ export interface ResumeRequest {
   readonly run?: string | undefined
   /** Changes to the limits of the plan. */
   readonly overrides?: Parameters<typeof applyOverrides>[1]
-  /** The prompt, if the record lacks it because of a secret. */
+  /** The prompt, if a secret kept it out of the record. */
   readonly prompt?: string | undefined
   readonly trustRecord?: boolean
   readonly newQueue?: boolean
   readonly killOrphans?: boolean
   /** Whether another run may work in the same working tree. */
   readonly anyway?: boolean
-  /** Shows what a run of another machine or user would do, before it is refused. */
+  /** Shows what a foreign run would do, before it is refused. */
   readonly showForeign?: (run: RunBrief) => Promise<void>
 }
 
-/** A run that has steps to resume, or one that has none left. */
+/** A run with steps to resume, or with none left. */
 export type Resumable =
   | { readonly kind: 'ready'; readonly ready: ReadyRun; readonly release: () => void }
   | { readonly kind: 'finished'; readonly run: RunBrief; readonly isChat: boolean }
@@ -87,14 +87,14 @@ export async function prepareResume(
   try {
     return await readResumable(run, lock, frontEnd, options, warnings)
   } catch (error) {
-    // Nothing has started, so the run stays as it was. The lock of a dead process also stays: it shows
-    // the next caller which processes that one left running.
+    // Nothing has started, so the run stays unchanged. A dead process's lock also stays: it tells the next
+    // caller which processes are left over.
     if (error instanceof UserError && !isDead) lock.release()
     throw error
   }
 }
 
-/** Refuses a run from another machine or user, unless the user trusts it. */
+/** Refuses a foreign run, unless the user trusts it. */
 async function acceptRecord(
   run: RunBrief,
   places: ProjectRecords,
@@ -120,7 +120,7 @@ export function takeLock({ id, folder }: Pick<RunBrief, 'id' | 'folder'>): RunLo
   }
 }
 
-/** The named run, or the newest one that is not complete. */
+/** The named run, or the newest incomplete one. */
 function chooseRun(
   places: ProjectRecords,
   word: string | undefined,

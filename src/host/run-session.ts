@@ -39,7 +39,7 @@ export interface Session {
   readonly agents?: Parameters<typeof secretsOf>[2]
   /** The configuration, if the plan was made from it. */
   readonly content?: ChainsConfig | undefined
-  /** Set for a run that another process started. */
+  /** Set for a run that another process began. */
   readonly resumed?: Resumed | undefined
   /** Whether this process and its descendants serve only this run. */
   readonly ownsProcess: boolean
@@ -49,7 +49,7 @@ export interface Session {
   readonly work?: (plan: Plan, ports: Ports, noRecord?: string) => Promise<void>
 }
 
-/** A plan that is ready to run; `session` lacks only what the front end adds. */
+/** A plan that is ready to run; the front end adds the rest of `session`. */
 export interface ReadyRun {
   readonly plan: Plan
   readonly warnings: readonly string[]
@@ -118,7 +118,7 @@ export async function runSession(
   try {
     await (session.work?.(plan, ports, noRecord) ?? runPlan(plan, ports))
   } finally {
-    // This takes some time, so it runs in parallel.
+    // This is slow, so it runs in parallel.
     left = cgroup?.then((group) => group?.leave())
     clearInterval(ticking)
     control.clear()
@@ -252,7 +252,7 @@ class MaskedOutput {
     return withBytes(chunk, open.stream.push(chunk.bytes))
   }
 
-  /** The output that was held back, when an iteration ends. */
+  /** The output held back until the end of an iteration. */
   end(scope: readonly string[]): OutputChunk[] {
     return (['out', 'err'] as const).flatMap((name) => {
       const key = `${scope.join('/')} ${name}`

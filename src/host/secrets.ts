@@ -35,7 +35,7 @@ export function secretsOf(
   for (const [agent, { env: given = {} }] of Object.entries(agents)) {
     for (const [name, value] of Object.entries(given)) {
       const own = `${agent}.${name}`
-      // An agent may be called `step1`.
+      // An agent may be named `step1`.
       const isTaken = (secrets[own] ?? value) !== value
       secrets[env[name] === value ? name : isTaken ? `agents.${own}` : own] = value
     }
@@ -81,7 +81,7 @@ export function findMissingSecrets(
 ): Lacks | undefined {
   const { plan: bare } = withoutConfigurationText(plan)
   const recorded = restoreTexts(mask.data(bare), { content }, mask)
-  // A resume finds these in the configuration.
+  // A resume reads these from the configuration.
   const configured = allSteps(plan).flatMap((step) =>
     Object.keys(step.policy.env).map((name) => nameIn(step, name)),
   )

@@ -28,7 +28,8 @@ export class StopSwitch {
   /** `onFirst` is called with the first signal. */
   listen(onFirst: (signal: StopSignal) => void): void {
     const signals: StopSignal[] = ['SIGINT', 'SIGTERM', 'SIGQUIT']
-    // With nohup, a hangup must not stop it. Shells ignore the others for background jobs, so those count.
+    // Under nohup, SIGHUP must not stop the run. Shells make background jobs ignore the other signals, so those
+    // still count.
     if (!isIgnored('SIGHUP')) signals.push('SIGHUP')
     for (const signal of signals) {
       process.on(signal, () => {

@@ -14,7 +14,7 @@ export function makeTaskPort(cwd: string, run: string, env: Environment): Tasks 
     const { TaskDatabase } = await import('../tasks/database.ts')
     return new TaskDatabase({ cwd, env }).forRun()
   }
-  /** Iterations whose tasks could not be released yet; no other process does it while this one lives. */
+  /** Iterations whose tasks could not be released yet; no other process releases them while this one lives. */
   const unreleased: { readonly iteration: Iteration; readonly outcome: string }[] = []
   const release = (tasks: RunTasks) => {
     for (const each of unreleased.splice(0)) {
@@ -43,7 +43,7 @@ export function makeTaskPort(cwd: string, run: string, env: Environment): Tasks 
       try {
         return tasks.fingerprint()
       } catch {
-        return '' // A folder that this user cannot read has no tasks for a run.
+        return '' // For a run, a folder that this user cannot read has no tasks.
       }
     },
     async hasClaimed(step, number) {

@@ -15,7 +15,7 @@ interface Admission {
   readonly killOrphans: boolean
 }
 
-/** Starts a new run in a working tree that no other run uses, and keeps others out until it ends. */
+/** Starts a new run in a working tree that no other run uses, and locks the tree until the run ends. */
 export async function startInWorkingTree<Result>(
   ready: ReadyRun,
   { anyway, killOrphans }: Admission,
@@ -47,7 +47,7 @@ export function takeWorkingTree(
   const taken = enterWorkingTree({ run, cwd }, env, isWelcome)
   if ('leave' in taken) return taken
   const [first] = taken
-  // Without a commit, git cannot add a worktree.
+  // git cannot add a worktree to a repository without commits.
   const hasCommits = askGitSync(cwd, ['rev-parse', '--verify', 'HEAD'], env) !== undefined
   const show = `forkhestra show ${first!.run}${cwdOption(first!.cwd || undefined, currentProject(env))}`
   throw new UserError(

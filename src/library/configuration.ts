@@ -16,7 +16,7 @@ import {
   type Substituted,
 } from './steps.ts'
 
-/** The configuration of a project; each step says with `loop` whether its agent runs in a loop. */
+/** The configuration of a project; `loop` of each step says whether its agent runs in a loop. */
 export interface ForkhestraConfig extends Readonly<Omit<ChainsConfig, 'chains'>> {
   readonly chains: Readonly<Record<string, Chain>>
 }

@@ -31,7 +31,7 @@ interface ExecuteOptions extends SessionOptions {
   readonly rawPrompt?: boolean | undefined
   /** Keeps a record, which gives agents queues and makes the run resumable. */
   readonly record?: boolean | undefined
-  /** Lets a recorded run start although another one uses the same working tree. */
+  /** Starts a recorded run even if another run uses the same working tree. */
   readonly anyway?: boolean | undefined
 }
 
@@ -59,7 +59,7 @@ export interface RunOptions extends ExecuteOptions {
   readonly agentConfig?: AgentConfig | undefined
 }
 
-/** The options of an agent that only its configuration defines. */
+/** The options of an agent that is defined only by its configuration. */
 export interface DirectRunOptions extends RunOptions {
   readonly cwd: string
 }
@@ -163,7 +163,7 @@ function chainOf(options: ChainOptions): ChainConfig {
   const steps = given.map(toItemConfig)
   checkIterations(stepsIn(given))
   const { chainPrompt, chainPromptFile, policy } = options
-  // The chain's own text must not take precedence over a file that was given here.
+  // The chain's own text must not override a file given here.
   const isGiven = chainPrompt !== undefined || chainPromptFile !== undefined
   const [prompt, promptFile] = isGiven ? [chainPrompt, chainPromptFile] : [own, ownFile]
   const chain = { ...rest, ...policy, steps, ...dropUndefined({ prompt, promptFile }) }
@@ -171,7 +171,7 @@ function chainOf(options: ChainOptions): ChainConfig {
   return expandChain(chain, {})
 }
 
-/** Checks what types cannot express. */
+/** Checks what the types cannot express. */
 function checkIterations(steps: readonly ChainStep[]): void {
   if (steps.length === 0) throw new UserError('A chain needs at least one step.')
   for (const { agent, iterations, loop } of steps) {

@@ -32,7 +32,7 @@ export interface QueueOptions {
   readonly run?: string | undefined
 }
 
-/** Everything about a task except its prompt. */
+/** The options of a task. */
 export interface TaskOptions {
   readonly name?: string | undefined
   readonly agent?: string | undefined
@@ -63,7 +63,7 @@ export interface QueueResult {
   readonly success: boolean
   /** Names of the tasks that were started. */
   readonly started: readonly string[]
-  /** How many stay queued because no more may run. */
+  /** How many stay queued because the limit of running tasks is reached. */
   readonly held: number
   /** Names of tasks that an earlier process had started. */
   readonly unfinished: readonly string[]
@@ -78,7 +78,7 @@ export interface QueueListing {
 
 export type QueueMessage = ReturnType<typeof messageJson>
 
-/** The queue and inbox of a run, with the same commands as the command line. */
+/** The queue and inbox of a run, with the same operations as the command line. */
 export class Queue {
   readonly #frontEnd: FrontEnd
   readonly #closed = new AbortController()
@@ -130,7 +130,7 @@ export class Queue {
     )
   }
 
-  /** Takes the messages that are there, without waiting. */
+  /** Takes the unread messages, without waiting. */
   check({ from, max = 100, lifo }: LeaseQuery = {}): Promise<QueueMessage[]> {
     return this.#with(
       'existing',

@@ -31,7 +31,7 @@ export interface ResumeOptions
   readonly trustRecord?: boolean | undefined
   /** Continues with an empty queue; a damaged one is kept. */
   readonly newQueue?: boolean | undefined
-  /** Lets it continue although another run uses the same working tree. */
+  /** Continues even if another run uses the same working tree. */
   readonly anyway?: boolean | undefined
 }
 
@@ -66,7 +66,7 @@ function overridesOf(options: ResumeOptions) {
   return makeOverrides(limits)
 }
 
-/** A run without steps to resume may have tasks that an earlier process started. */
+/** A run with no steps left may have tasks that an earlier process started. */
 async function finish(
   { id, folder, state }: RunBrief,
   options: ResumeOptions,

@@ -23,7 +23,7 @@ export interface SessionOptions {
   readonly force?: AbortSignal | undefined
   /** If false, agents survive signals to the program and its exit. */
   readonly handleSignals?: boolean | undefined
-  /** Kills processes that a dead run has left. */
+  /** Kills processes that a dead run left running. */
   readonly killOrphans?: boolean | undefined
 }
 

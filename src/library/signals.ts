@@ -12,7 +12,7 @@ let allOver = Promise.withResolvers<void>()
 
 const listeners = SIGNALS.map((signal) => {
   const listener = () => {
-    // Ours is called first, so that a `once` listener of the program still counts.
+    // Ours is called first, while a `once` listener of the program still counts.
     if (process.listenerCount(signal) === 1) fatal ??= signal
     for (const stopSwitch of runs.keys()) stopSwitch.press(signal)
   }
@@ -52,7 +52,7 @@ function stopListening(): void {
   process.off('exit', killAll)
   if (fatal === undefined) return
   process.kill(process.pid, fatal)
-  // Reached if the program has started to listen in the meantime.
+  // Reached if the program has added a listener in the meantime.
   fatal = undefined
   allOver.resolve()
   allOver = Promise.withResolvers()

@@ -15,7 +15,7 @@ export interface ChainStep extends Readonly<Omit<StepConfig, 'iterations' | 'arg
   readonly args?: readonly string[] | undefined
 }
 
-/** A group, or another chain, in the place of a step; exactly one of the first four fields is present. */
+/** A group, or another chain, in place of a step; exactly one of the first four fields is present. */
 export interface ChainGroup extends Readonly<
   Omit<GroupConfig, 'sequence' | 'parallel' | 'fallback'>
 > {
@@ -76,7 +76,7 @@ function isStep(item: ChainItem): item is ChainStep {
   return 'agent' in item
 }
 
-/** Applies a function to all steps, those of groups included. */
+/** Applies a function to all steps, including those in groups. */
 export function mapSteps(
   items: readonly ChainItem[],
   change: (step: ChainStep) => ChainStep,
@@ -86,7 +86,7 @@ export function mapSteps(
   )
 }
 
-/** All steps, those of groups included. */
+/** All steps, including those in groups. */
 export function stepsIn(items: readonly ChainItem[]): ChainStep[] {
   const found: ChainStep[] = []
   mapSteps(items, (step) => {

@@ -12,7 +12,7 @@ export function makeAgentProgram(name: string, args: readonly string[]): Program
     prefix: name,
     commands: {
       [ITSELF]: command,
-      // Followed by other words, they are part of the prompt.
+      // If other words follow, they are part of the prompt.
       ...(args.length === 1 && {
         help: async () => makeHelpCommand(program),
         version: makeVersionCommand(name),
@@ -26,7 +26,7 @@ export function makeAgentProgram(name: string, args: readonly string[]): Program
   return program
 }
 
-/** The only command has no name. */
+/** The program's only command has no name. */
 const ITSELF = ''
 
 function makeCommand(name: string): Command {

@@ -11,7 +11,7 @@ import { projectOf } from '../front-end.ts'
 /** Runs a bundled agent: headless, or as a conversation on a terminal. */
 export async function runBundled(name: string, input: Input): Promise<number> {
   const isInRun = process.env['FORKHESTRA_RUN_ID'] !== undefined
-  // Inside a run, the current folder may be a worktree.
+  // Inside a run, the current folder may be a git worktree.
   const cwd = isInRun ? resolveCwd(input.text('cwd')) : projectOf(input).folder
   const typed = [...input.positionals, ...input.rest]
   const words = typed.length === 0 ? undefined : typed.join(' ')

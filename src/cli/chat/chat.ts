@@ -37,7 +37,7 @@ export async function chat(input: Input): Promise<number> {
     const begun = await beginChat(frontEndOf(input), optionsOf(input, agent))
     return (await chooseTalk(input))(begun)
   }
-  // Reads the input first: an open chat is locked for others.
+  // Reads the input first, because an open chat is locked for others.
   const talk = await chooseTalk(input)
   return talk(await resumeChat(frontEndOf(input), optionsOf(input, agent)))
 }
@@ -70,7 +70,7 @@ function optionsOf(input: Input, word: string | undefined): ChatOptions {
   }
 }
 
-/** With a person on a terminal, or with a script, whose input is read before the chat begins. */
+/** A chat with a user on a terminal, or with a script whose input is read before the chat begins. */
 async function chooseTalk(input: Input): Promise<(ready: ReadyRun) => Promise<number>> {
   const prompt = input.text('prompt')
   const json = input.flag('json')
@@ -90,7 +90,7 @@ async function chooseTalk(input: Input): Promise<(ready: ReadyRun) => Promise<nu
 
 /** One turn: the prompt, followed by piped input. */
 async function oneTurn(prompt: string | undefined, isRaw: boolean): Promise<string> {
-  // A terminal is read only if there is no prompt.
+  // Reads from a terminal only if there is no prompt.
   const piped = isTerminal(0) && prompt !== undefined ? '' : await Bun.stdin.text()
   const text = joined(prompt ?? '', piped, isRaw)
   if (text.trim() === '') {

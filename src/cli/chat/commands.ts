@@ -40,7 +40,7 @@ export type ChatCommand = (chat: Chat, signal: AbortSignal, show: Show) => Promi
 const EMPTY = 'The inbox is empty.'
 const MANY = { least: 1, most: 1_000_000 }
 
-/** The commands for forkhestra itself; those of prompts are part of a message. */
+/** Commands for forkhestra itself; prompt commands are part of a message. */
 const COMMANDS: Readonly<Record<string, (line: CommandLine, word: Value) => ChatCommand>> = {
   help: bare(async (_, __, show) => show(CHAT_HELP)),
   cost: bare(async ({ ports }, _, show) => show([formatSpent(ports.state().spent)])),
@@ -103,9 +103,9 @@ const COMMANDS: Readonly<Record<string, (line: CommandLine, word: Value) => Chat
   },
 }
 
-/** Ways to quit in other programs: they should not cost a turn. */
+/** What other programs use to quit: it should not cost a turn. */
 const QUIT = /^(?:\/(?:quit|exit|bye|q)|exit|quit|:q)$/i
-/** The commands of prompts lose their slash where the prompt is parsed. */
+/** Prompt commands lose their slash when the prompt is parsed. */
 const LITERAL =
   /^\/(?=\/(?!(?:read|push|run|queue|inbox|check|receive|send|cancel)(?:\s|$))[A-Za-z]+(?:\s|$))/
 
@@ -116,14 +116,14 @@ export function readChatCommand(text: string): ChatCommand | 'quit' | undefined 
   const [, name = ''] = typed.includes('\n') ? [] : (/^\/([a-z]+)(?=\s|$)/.exec(typed) ?? [])
   const line = new CommandLine('what you typed', 1, typed)
   const word = line.takeWord()
-  // With arguments it is a mistake, not a message that costs a turn.
+  // With arguments it is refused as a mistake, instead of costing a turn.
   if (QUIT.test(`/${name}`)) takeOptions(line, [])
   return Object.hasOwn(COMMANDS, name) ? COMMANDS[name]!(line, word) : undefined
 }
 
 const ALL = [...Object.keys(COMMANDS), 'quit', 'read', 'push', 'run']
 
-/** A word that may be meant as a command: misspelt, or alone. */
+/** A word that was probably meant as a command: misspelt, or alone. */
 export function findMistyped(
   text: string,
 ): { readonly word: string; readonly meant?: string } | undefined {
@@ -141,13 +141,13 @@ export function withoutSlash(text: string): string {
   return text.replace(LITERAL, '')
 }
 
-/** What to show, and the messages in it, which are removed from the inbox afterwards. */
+/** The text to show, and the messages in it, which are then removed from the inbox. */
 interface Answer {
   readonly lines: readonly string[]
   readonly delivery?: Delivery | undefined
 }
 
-/** `nothing` is the answer if nothing was ever queued; without it the command is refused. */
+/** `nothing` is the answer if nothing was ever queued; if absent, the command is refused. */
 function onQueue(
   nothing: string | undefined,
   work: (session: QueueSession, signal: AbortSignal) => Promise<Answer>,
@@ -213,7 +213,7 @@ function namesOf(line: CommandLine, value: Value | undefined): string[] | undefi
   throw line.refuse(value, 'from is empty.', 'Leave it out to accept messages from anyone.')
 }
 
-/** A number alone is seconds. */
+/** A bare number means seconds. */
 function readTimeout(text: string): number {
   return parseDuration(/^\d+(?:\.\d+)?$/.test(text) ? `${text}s` : text, 'timeout')
 }

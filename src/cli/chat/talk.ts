@@ -22,7 +22,7 @@ import { renderError } from '../program.ts'
 import { runInTerminal } from '../run-in-terminal.ts'
 import { findMistyped, readChatCommand, withoutSlash } from './commands.ts'
 
-/** A person at a terminal. */
+/** A user at a terminal. */
 export async function talkOnTerminal(ready: ReadyRun): Promise<number> {
   const { plan } = ready
   const stop = new StopSwitch()
@@ -59,7 +59,7 @@ export async function talkOnTerminal(ready: ReadyRun): Promise<number> {
   }
 }
 
-/** A script, or a person without a terminal. */
+/** A script, or a user without a terminal. */
 export async function talkThroughPipes(
   ready: ReadyRun,
   inputs: Inputs,
@@ -69,7 +69,7 @@ export async function talkThroughPipes(
   const stop = new StopSwitch()
   const screen = json ? undefined : openScreen(stop)
   let chat: Chat | undefined
-  // With --json, stdout has events only.
+  // With --json, stdout contains only events.
   const print = (line: string) => (screen === undefined ? console.error(line) : screen.line(line))
   const piped = new Piped({
     inputs,
@@ -111,7 +111,7 @@ export async function sendOne(ready: ReadyRun, text: string, json: boolean): Pro
 interface Listener {
   readonly chat: () => Chat
   readonly show: (lines: readonly string[]) => void
-  /** Called with a word that is probably a mistyped command. */
+  /** Called with a word that is probably a misspelt command. */
   readonly onMistyped: (mistyped: Mistyped) => void
 }
 
@@ -130,7 +130,7 @@ function isRaw({ root }: Plan): boolean {
   return stepsOf(root).some(({ rawPrompt }) => rawPrompt)
 }
 
-/** On a terminal a mistyped command is not sent, because a turn costs money. */
+/** On a terminal a misspelt command is not sent, because a turn costs money. */
 function notSent({ word, meant }: Mistyped): UserError {
   return new UserError(
     `'${word}' is not a command${meant === undefined ? '' : `, did you mean '${meant}'?`}`,
@@ -178,7 +178,7 @@ function openScreen(stop: StopSwitch): Terminal {
     uncut: true,
     onLost: (error) => screen.warn(`[forkhestra] Output is lost: ${errorText(error)}`),
     onClosed: (error) => {
-      // The user closed the reader, so there is no need to report it.
+      // The user closed the reader, so reporting it is pointless.
       if (errorCode(error) !== 'EPIPE')
         screen.warn(`[forkhestra] Error: the answer cannot be written: ${errorText(error)}`)
       stop.outputClosed('interrupted by a closed stdout')

@@ -5,7 +5,7 @@ import type { Suggestions, Candidate, Completions, ValueSource, Typed } from './
 
 const NOTHING: Suggestions = { candidates: [] }
 
-/** For programs that require a command. */
+/** Used by programs that require a command. */
 const BARE_OPTIONS: readonly Candidate[] = [
   { value: '--help', text: COMMON_OPTIONS['help']?.help },
   { value: '--version', text: 'print the version' },
@@ -81,7 +81,7 @@ function optionsOf(options: Options, { options: given }: Typed): Candidate[] {
     .map(([name, { help }]) => ({ value: `--${name}`, text: help }))
 }
 
-/** Accepts everything: an unfinished command line is often invalid. */
+/** Accepts anything, because an unfinished command line is often invalid. */
 function readTyped(command: string, words: readonly string[], options: Options) {
   const given = new Map<string, string[]>()
   const positionals: string[] = []

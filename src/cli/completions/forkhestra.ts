@@ -26,7 +26,7 @@ const chains: ValueSource = async ({ options }) => {
   const project = typedProject(options)
   const given = config === undefined ? undefined : pathFromProject(expandTilde(config), project)
   const { content } = await loadConfiguration(project.folder, given, process.env)
-  // Those of the project come first.
+  // The project's own come first.
   const names = Object.entries({ ...content.chains, ...BUILT_IN_CHAINS, ...content.chains })
   return { candidates: names.map(([value, { description }]) => ({ value, text: description })) }
 }

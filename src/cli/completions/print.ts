@@ -6,7 +6,7 @@ import type { Suggestions, Candidate, Completions } from './program.ts'
 import { renderScript, type Shell } from './scripts.ts'
 import { quoteValue, readWord } from './words.ts'
 
-/** Columns of a description next to an id. */
+/** Maximum width of a description. */
 const WIDEST = 72
 
 /** The command `completions`: prints the script for a shell, or the candidates for the words after `--`. */

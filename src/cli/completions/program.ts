@@ -24,7 +24,7 @@ export interface Typed {
   readonly options: ReadonlyMap<string, readonly string[]>
 }
 
-/** Where the values of an option, or the words after a command, come from. */
+/** Supplies the values of an option, or the words after a command. */
 export type ValueSource = (
   typed: Typed,
 ) => Suggestions | undefined | Promise<Suggestions | undefined>
@@ -38,7 +38,7 @@ export interface Completions {
   readonly programs?: Readonly<Record<string, () => Promise<Completions>>>
   /** By the name of the option. */
   readonly values: ValueSources
-  /** By the name of the command; undefined from a source means that it takes no more words. */
+  /** By the name of the command; a source returns undefined if the command takes no more words. */
   readonly words: ValueSources
   /** For words after `--`. */
   readonly rest?: ValueSource

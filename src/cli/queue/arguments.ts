@@ -8,10 +8,10 @@ import { frontEndOf } from '../front-end.ts'
 /** `name=value` before the text, as in a prompt. */
 const OPTION = /^([A-Za-z][\w-]*)=(.*)$/s
 
-/** `on` is only for the teardown of a prompt. */
+/** `on` is valid only in the teardown of a prompt. */
 export const PUSHED_OPTIONS = [...PUSH_OPTIONS.keys()].filter((name) => name !== 'on')
 
-/** Options of all commands that are written with dashes only. */
+/** Options of all commands that must be written with dashes. */
 const DASHED_OPTIONS = ['run', 'cwd']
 const LONGEST_WORD = 60
 
@@ -26,7 +26,7 @@ export class QueueArguments {
     const words = [...input.positionals]
     for (let word = words[0]; word !== undefined; word = words[0]) {
       const [, name, value = ''] = OPTION.exec(word) ?? []
-      // A last argument with a space after its `=` is text.
+      // A last argument with a space after `=` is text.
       const isText = /\s/.test(value) && words.length + input.rest.length === 1
       if (name === undefined || isText) break
       if (!names.includes(name)) {
@@ -84,7 +84,7 @@ const OPTION_OWNERS: Readonly<Record<string, string>> = {
   timeout: 'to push and receive',
 }
 
-/** Otherwise an option of another command would silently become part of the text. */
+/** Without this check, an option of another command would silently become part of the text. */
 function refuseMisplaced(name: string, word: string): void {
   if (!Object.hasOwn(OPTION_OWNERS, name)) return
   const owner = OPTION_OWNERS[name]!
@@ -96,7 +96,7 @@ function refuseMisplaced(name: string, word: string): void {
   )
 }
 
-/** Otherwise an option after the text would silently become part of it. */
+/** Without this check, an option after the text would silently become part of it. */
 function refuseTrailing(words: readonly string[], names: readonly string[]): void {
   const word = words.find((each) => names.includes(OPTION.exec(each)?.[1] ?? ''))
   if (word === undefined) return
@@ -110,7 +110,7 @@ function withoutValue(word: string): string {
   return word.length > LONGEST_WORD ? `${word.split('=', 1)[0]}=…` : word
 }
 
-/** Otherwise a mistyped option would silently become part of the text. */
+/** Without this check, a misspelt option would silently become part of the text. */
 function refuseMistyped(name: string, word: string, names: readonly string[]): void {
   const close = nearest(name, [...names, ...DASHED_OPTIONS])
   if (close === undefined) return

@@ -34,7 +34,7 @@ export async function pushTask(input: Input): Promise<number> {
   )
 }
 
-/** Reads options with the parser of `/push` in prompts, so that they mean the same. */
+/** Parses options like `/push` in a prompt, so that they mean the same. */
 async function readPush(input: Input, args: QueueArguments): Promise<Push> {
   const text = args.rest.join(' ')
   const prompt = text === '-' ? await readStdinText(input, 'prompt') : text
@@ -93,7 +93,7 @@ export async function cancelTask(input: Input): Promise<number> {
   )
 }
 
-/** If no process runs them, they are stopped by the next run-queue. */
+/** If no process runs them, the next run-queue stops them. */
 function describeStopped(opened: OpenQueue, names: readonly string[]): string {
   if (!isAbandoned(opened)) return `Stopping: ${names.join(', ')}`
   return `Will be stopped: ${names.join(', ')}; ${describeResume(opened, names.length)}`

@@ -9,7 +9,7 @@ import { isDriven } from '../../records/journal/run-lock.ts'
 
 export const NOTHING_TO_WAIT_FOR = 'no message, and no agent is running'
 
-/** Prints how a wait has ended and what to do about it. */
+/** Prints how a wait ended and what to do next. */
 export async function explain(received: Received & Delivery, opened: OpenQueue): Promise<void> {
   const { status, senders, deadlock = [] } = received
   const isReceived = status === 'received'
@@ -65,7 +65,7 @@ async function describeWaiting({ client, options }: OpenQueue): Promise<string[]
   return [`${are} queued: forkhestra run-queue${options}`]
 }
 
-/** Whether no process drives the run, so that tasks marked as running are left over. */
+/** Whether no process drives the run, so that its running tasks are leftovers. */
 export function isAbandoned(caller: QueueCaller): boolean {
   return !caller.isInside && !isDriven(caller.record)
 }
@@ -77,7 +77,7 @@ export function describeResume({ run, options }: QueueCaller, count = 1): string
   return `${whose} forkhestra process is gone; resume with: forkhestra run-queue${options}${orphans}`
 }
 
-/** A line about started tasks that no process runs, if there are any. */
+/** A line about started tasks that no process runs; empty if none. */
 export function describeAbandoned(
   caller: QueueCaller,
   tasks: readonly TaskHead[],

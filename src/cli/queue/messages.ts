@@ -11,8 +11,8 @@ import { isStdoutClosed } from '../closed-stdout.ts'
 import { quoteHeaders } from '../quote-forged.ts'
 
 /**
- * Writes messages to stdout and acknowledges them once they are written. False if stdout was closed or
- * another reader has the messages by now.
+ * Writes messages to stdout, then acknowledges them. False if stdout was closed, or another reader has the
+ * messages by now.
  */
 export async function deliver(delivery: Delivery, text: string): Promise<boolean> {
   try {
@@ -33,7 +33,7 @@ export async function deliver(delivery: Delivery, text: string): Promise<boolean
 /** Pause while a non-blocking pipe is full. */
 const PAUSE_MS = 2
 
-/** Asynchronous, so that the leases can be renewed however slowly the pipe is read. */
+/** Asynchronous, so that leases are renewed even if the pipe is read slowly. */
 async function writeWhole(bytes: Uint8Array): Promise<void> {
   for (let done = 0; done < bytes.length;) {
     try {

@@ -44,7 +44,7 @@ function noteMore(more: number, options: string): void {
   console.error(`[forkhestra] ${more} more ${are} in the inbox: forkhestra check${options}`)
 }
 
-/** Not on stdout, where scripts expect nothing if there are no messages. */
+/** Not on stdout: scripts expect no output if there are no messages. */
 function noteEmpty(from: readonly string[] | undefined): void {
   const text =
     from === undefined

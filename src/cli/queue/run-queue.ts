@@ -24,12 +24,12 @@ import { queuedIn } from '../../run/subagents/left-in-queue.ts'
 import { describeLeftInQueue } from '../../views/describe-task.ts'
 import { isAbandoned } from './explain.ts'
 
-/** A queue that is driven in the foreground. */
+/** A queue that this process drives in the foreground. */
 type TerminalQueue = Driven & Pick<OpenQueue, 'options'>
 
 type Started = Awaited<ReturnType<typeof startTasks>>
 
-/** Starts queued tasks. For a person it stays in the foreground until they have ended. */
+/** Starts queued tasks. Outside a run, stays in the foreground until they have ended. */
 export async function startQueue(input: Input): Promise<number> {
   const args = new QueueArguments(input, ['parallel'])
   const [parallel, word] = [args.count('parallel'), args.optional()]
@@ -103,7 +103,7 @@ async function driveInTerminal(
   return end
 }
 
-/** Prints which tasks Ctrl-C has ended for good, and which are left. */
+/** Prints which tasks Ctrl-C ended for good, and which are left. */
 async function reportInterrupted(driven: TerminalQueue, names: readonly string[]): Promise<void> {
   await reportLost(driven, names)
   const { store, run, options } = driven
@@ -132,7 +132,7 @@ async function reportLost(
     console.error(`[forkhestra] Lost and not retried: ${more} more; see: forkhestra show ${run}`)
 }
 
-/** `forkhestra stop` is not a failure if nothing was left to do. */
+/** A `forkhestra stop` with nothing left to do is not a failure. */
 async function afterStop(driven: TerminalQueue, names: readonly string[]): Promise<number> {
   const { store, run, options } = driven
   const left = (await store.list(run, { states: STARTED_STATES })).map(({ name }) => name)
@@ -155,7 +155,7 @@ async function drive(input: Input, driven: TerminalQueue, lock: RunLock, mayKill
   )
 }
 
-/** Of tasks that an earlier process did not finish: a running one without a retry left is lost. */
+/** Among tasks that an earlier process did not finish, a running one without retries left is lost. */
 async function printContinued(
   { store, run }: Pick<TerminalQueue, 'store' | 'run'>,
   unfinished: readonly string[],
@@ -212,7 +212,7 @@ async function printQueued({
   }
 }
 
-/** How many tasks are named. */
+/** Maximum number of tasks to name. */
 const NAMED = 10
 
 function describeStarted(tasks: readonly TaskBrief[]): string {

@@ -77,7 +77,7 @@ export function countsLine({
   return `${queued} queued, ${ready} ready, ${running} running, ${ended} ended; ${room}`
 }
 
-/** The tasks of other agents of steps than `agent` say whose they are. */
+/** Names the owner of tasks that belong to agents of steps other than `agent`. */
 export function renderQueue(
   tasks: readonly TaskBrief[],
   isNotDriven: boolean,
@@ -131,13 +131,13 @@ export function inboxLines(lines: readonly InboxLine[]): string[] {
   return renderTable(rows)
 }
 
-/** Prints what is queued in other runs of the project than `run`; returns the exit code 0. */
+/** Prints what is queued in runs other than `run`; returns exit code 0. */
 export async function printOtherQueues(
   input: Input,
   run = '',
   verb: 'queue' | 'run-queue' = 'queue',
 ): Promise<number> {
-  // Not for scripts and agents, nor if a run is named.
+  // Not for scripts or agents, and not if a run was named.
   const isFixed = process.env['FORKHESTRA_RUN_ID'] || input.text('run') !== undefined
   if (isFixed || input.flag('json')) return 0
   const cwd = input.text('cwd')

@@ -45,7 +45,7 @@ export function findSteps(
   throw new UserError(`${what}.`, `See: forkhestra show ${id}`)
 }
 
-/** Which copy of a step is meant: `2`, or `1.2` for the second in the first copy of a group. */
+/** Identifies a copy of a step: `2`, or `1.2` for the second one in the first copy of a group. */
 export function readCopy(input: Input): string | undefined {
   const copy = input.text('copy')
   if (copy === undefined) return undefined

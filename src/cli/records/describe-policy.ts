@@ -2,7 +2,7 @@ import type { Budget, OnFail, Policy } from '../../chain/plan/policy.ts'
 import { formatMoney, formatTokens } from '../../base/amounts.ts'
 import { formatDuration } from '../../base/durations.ts'
 
-/** The gates and limits of a step or a chain; all are optional, because another version may have made the plan. */
+/** The gates and limits of a step or a chain; all optional, because another version may have made the plan. */
 export function describePolicy(policy: Partial<Policy>): string[] {
   const { verify = [], until, when, budget = {}, onFail } = policy
   return [

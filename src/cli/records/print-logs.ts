@@ -58,7 +58,7 @@ async function print(input: Input, run: RunBrief, part: RunPart): Promise<number
     terminal.warn(`[forkhestra] Resume it: ${resumeCommand(run.id, isChat(run.folder))}`)
   }
   await terminal.close({ stop: closed.signal, force: closed.signal })
-  // The reader of a pipe may close it on purpose.
+  // The reader may have closed the pipe on purpose.
   if (problem !== undefined && errorCode(problem) !== 'EPIPE') {
     throw new CannotPrint(
       `Cannot write the output: ${errorText(problem)}`,
@@ -90,11 +90,11 @@ function readPart(input: Input): RunPart {
   return { step, copy: readCopy(input), iteration, task, attempt }
 }
 
-/** Refuses a part that a run does not have, and names the last one. */
+/** Refuses a part that the run does not have, and names the last one. */
 function checkPart(run: RunBrief, part: RunPart): void {
   const { step, copy, iteration, task, attempt } = part
   if (step !== undefined) findSteps(run, step, copy)
-  // It may still start while the user follows the run.
+  // It may still start while the run is followed.
   if (run.status === 'running' || run.status === 'waiting') return
   if (task !== undefined) checkTask(run, task, attempt)
   if (iteration !== undefined) checkIteration(run, part, iteration)
@@ -131,13 +131,13 @@ function makeTarget(input: Input, terminal: Terminal, { folder }: RunBrief): Rep
   if (input.flag('raw'))
     return { view: new RawView(terminal, input.text('task')), kind: 'raw', warn }
   if (!input.flag('json')) {
-    // A task that is named is shown in full.
+    // A named task is shown in full.
     const isVerbose = input.flag('verbose') || input.text('task') !== undefined
     const view = new PlainView(terminal, isVerbose, undefined, undefined, isChat(folder))
     return { view, kind: 'plain', warn }
   }
   let current: RunEvent | undefined
-  // Text of the view gets the time of the event that it belongs to.
+  // The view's text gets the time of its event.
   const stamp: Stamp = (body: EventBody) => {
     const { at = '', run = '', worker = '' } = current ?? {}
     return Object.assign({ type: body.type, at, run, worker }, body)

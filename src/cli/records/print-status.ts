@@ -19,7 +19,7 @@ import type { QueuedBrief } from '../../host/records/describe-run.ts'
 
 interface Status {
   readonly live: readonly QueuedBrief[]
-  /** The newest run that is over, or dead, and was not started by another. */
+  /** The newest run that has ended or is dead, and was not started by another run. */
   readonly last: QueuedBrief | undefined
   /** Newer runs whose record cannot be read. */
   readonly broken: readonly string[]
@@ -65,7 +65,7 @@ function isLive({ status }: QueuedBrief): boolean {
   return status === 'running' || status === 'waiting'
 }
 
-/** Broken task files must not hide the runs. */
+/** Broken task files must not keep the runs from being shown. */
 export function readProjectTasks(cwd: string): Status['tasks'] {
   try {
     return new TaskDatabase({ cwd }).stats()
@@ -104,7 +104,7 @@ async function render(status: Status, now: number): Promise<string[]> {
   ]
 }
 
-/** A run whose steps are complete may have tasks that failed. */
+/** A run whose steps are complete may have failed tasks. */
 function failedTasks({ id, state, counts }: QueuedBrief): string[] {
   if (counts === undefined || state.steps.length === 0) return []
   if (counts.failed <= (counts.redone ?? 0) + (counts.cancelled ?? 0)) return []
@@ -147,7 +147,7 @@ async function nextAfterFailure(run: QueuedBrief, isBusy: boolean): Promise<stri
   const show = `forkhestra show ${run.id}`
   // While another run is active, a resume would be refused.
   if (isBusy) return [show]
-  // Tasks that failed are not resumed, but pushed again.
+  // Failed tasks are not resumed; the user pushes them again.
   if (run.state.steps.length === 0 && run.status === 'failed') return nextPushes(run, show)
   const [resume] = resumeSteps(run, run.id)
   return [resume === undefined ? show : `${show}, then ${resume[0]}`]

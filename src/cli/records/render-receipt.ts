@@ -11,7 +11,7 @@ import { shorten } from '../../base/shorten.ts'
 
 const WIDTH = 10
 
-/** A receipt in words. */
+/** Renders a receipt as text. */
 export function renderReceipt(receipt: Receipt, agent: string, folder: string): string[] {
   const { run, scope, step, round, iteration, attempt, outcome, again, ends } = receipt
   const copy = copyNumber({ key: (scope ?? []).join('/') })
@@ -93,14 +93,14 @@ function changeLines({ changes }: Receipt): string[] {
   ]
 }
 
-/** With the end of its output if it failed. */
+/** Includes the end of its output if it failed. */
 function commandLines({ role, command, result, detail, ms, tail }: CommandReceipt): string[] {
   const words = `${result}: ${command} (${detail}, ${formatDuration(ms)})`
   const lines = tail === undefined ? [] : printableLines(tail).trimEnd().split('\n')
   return [line(role, words), ...lines.map((text) => `  ${' '.repeat(WIDTH)}| ${text}`)]
 }
 
-/** Longer arguments are prompts, which have their own file. */
+/** Longer arguments are prompts, which are stored in their own file. */
 const LONGEST_ARGUMENT = 200
 
 /** A command as JSON, with long arguments cut. */

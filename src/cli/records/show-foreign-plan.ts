@@ -31,7 +31,7 @@ export async function showForeignPlan({ id, folder }: RunBrief, input: Input): P
   }
 }
 
-/** What a dry run leaves out, because the user has typed it. */
+/** What a dry run leaves out, because the user typed it. */
 function placeLines(plan: Plan): string[] {
   const variables = allSteps(plan).flatMap(({ number, policy }) =>
     Object.entries(policy.env).map(([name, value]) => `step ${number} sets ${name}=${value}`),

@@ -65,7 +65,7 @@ async function show(input: Input, run: QueuedBrief, part: Part): Promise<number>
   return tasks?.problem === undefined ? 0 : 1
 }
 
-/** Each copy has iterations of its own. */
+/** Each copy has its own iterations. */
 function onlyCopy({ id }: QueuedBrief, steps: readonly StepState[]): StepState {
   const [step] = steps as [StepState]
   if (steps.length === 1) return step
@@ -101,7 +101,7 @@ function renderWithReceipts(
   })
 }
 
-/** An agent may have called its work complete while tasks of the project are open. */
+/** An agent may have reported completion while tasks of the project are still open. */
 function describeOpenTasks({ status, foreign, state }: QueuedBrief): string | undefined {
   if (status !== 'complete' || foreign !== undefined || state.cwd === undefined) return undefined
   const tasks = readProjectTasks(state.cwd)

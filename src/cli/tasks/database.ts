@@ -44,12 +44,12 @@ export function readIds({ positionals, rest }: Input): readonly string[] {
   return [...positionals, ...rest]
 }
 
-/** The values of an option that may be repeated, or be given several separated by commas. */
+/** The values of an option that may be repeated, or take several separated by commas. */
 export function readList(input: Input, option: string): readonly string[] {
   return input.texts(option).flatMap((text) => text.split(',').map((word) => word.trim()))
 }
 
-/** Broken files cause warnings only. */
+/** Broken files cause only warnings. */
 export function warnBroken({ broken }: { readonly broken: readonly Broken[] }): void {
   for (const each of broken) console.error(`forge-tasks: ${brokenLine(each)}`)
 }

@@ -47,7 +47,7 @@ function guessByShape(word: string, id: string): string | undefined {
   return /\s/.test(word) ? `create ${quoted(word)}` : undefined
 }
 
-/** A status as it is typed. */
+/** A status as typed on the command line. */
 function statusWord(word: string): string | undefined {
   const status = findStatus(word)
   return status === 'To Do' ? 'todo' : status?.toLowerCase().replaceAll(' ', '-')

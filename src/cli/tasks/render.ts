@@ -11,7 +11,7 @@ export function printTasks(tasks: readonly Task[], input: Input): void {
   print((input.flag('plain') ? tasks.map(plainLine) : tableLines(tasks)).join('\n'))
 }
 
-/** Leaves out columns that are empty. */
+/** Leaves out empty columns. */
 function tableLines(tasks: readonly Task[]): string[] {
   const now = new Date()
   const rows = tasks.map((task) => {

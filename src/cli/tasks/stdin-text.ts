@@ -21,7 +21,7 @@ export async function withStdin(input: Input): Promise<Input> {
   return { ...input, texts, text: (option) => texts(option).at(-1) }
 }
 
-/** Far more than a task file may have; stdin may be endless. */
+/** Far more than fits in a task file; stdin may be endless. */
 const LIMIT = 64 * 1024 * 1024
 
 export async function readTextOnStdin(): Promise<string> {

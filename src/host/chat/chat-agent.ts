@@ -18,7 +18,7 @@ const NAME = 'chat'
 const PROMPT =
   'You are a software engineer working with the user on the project in the working directory. Read code before you change it, and verify your changes.'
 
-/** The default model of each provider; the first one whose key is set is used. */
+/** The default model of each provider; the first provider with a key is used. */
 const MODELS: readonly (readonly [Provider, string])[] = [
   ['anthropic', 'sonnet'],
   ['openai', 'openai/gpt-6.1-sol'],
@@ -36,7 +36,7 @@ export function withChatAgent(
   const name = word ?? NAME
   const known = own(agents, name)
   const config = known ?? (word === undefined ? defaultAgent(facts) : undefined)
-  // Checked first: the problems of an agent that runs in claude do not matter here.
+  // Checked first, because problems of an agent that runs in claude do not matter here.
   const place = { agents, cwd, base: cwd, agentBase: cwd }
   if (config?.engine !== 'native' && isBuiltIn(name, place, facts)) throw notNative(name, CLAUDE)
   if (config === undefined) return { name, agents }
@@ -55,7 +55,7 @@ function defaultAgent(facts: Facts): AgentConfig {
 export function asChat(plan: Plan): Plan {
   return withStep(plan, (step) => {
     const agent = mustBeNative(step.agent)
-    // The tools of a conversation do not change from turn to turn.
+    // The tools stay the same for the whole conversation.
     const queue = agent.queue ?? getsQueue(agent, contentOnly(''))
     return { ...step, agent: { ...agent, queue }, prompt: [] }
   })

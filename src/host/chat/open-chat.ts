@@ -111,7 +111,7 @@ function chooseChat(places: ProjectRecords, word: string | undefined): RunBrief 
   )
 }
 
-/** Refuses a message with a mistake, or with tasks that no agent can do, before the chat begins. */
+/** Refuses a message with a mistake, or with tasks that no agent can run, before the chat begins. */
 export async function checkMessage(
   { plan, session: { env } }: ReadyRun,
   text: string,

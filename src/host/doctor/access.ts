@@ -9,19 +9,19 @@ import { makeNativeAgent } from '../../chain/plan/direct-agent.ts'
 import { keyVariables } from '../../engines/native/model-names.ts'
 import { ok, problem, soften, warning, type Check, type CheckContext } from './check.ts'
 
-// The checks for access to models. No text contains any part of a secret.
+// Checks access to models. No text contains any part of a secret.
 
 const PROVIDERS = ['BEDROCK', 'VERTEX', 'FOUNDRY', 'MANTLE', 'ANTHROPIC_AWS'].map(
   (name) => `CLAUDE_CODE_USE_${name}`,
 )
-/** Billed by use; in the order in which `claude` looks for them. */
+/** Billed by use, in the order in which `claude` looks for them. */
 const KEYS = ['ANTHROPIC_AUTH_TOKEN', 'ANTHROPIC_API_KEY']
 const TOKEN = 'CLAUDE_CODE_OAUTH_TOKEN'
 const LOG_IN = 'Run claude and type /login, or set ANTHROPIC_API_KEY.'
-/** A login that cannot be renewed must last for a night. */
+/** A login that cannot be renewed must last through the night. */
 const NIGHT_MS = 12 * 60 * 60 * 1000
 
-/** One way to log in; `by` says who pays. */
+/** One way to log in; `by` is how it is billed. */
 interface Login {
   readonly by: 'provider' | 'key' | 'person'
   readonly words: string
@@ -51,7 +51,7 @@ function withoutLogin(platform: string): Check {
   return problem('login', 'claude is not logged in: no API key and no saved login found', LOG_IN)
 }
 
-/** In the order in which `claude` chooses. */
+/** In the order of `claude`'s precedence. */
 function findLogins(env: CheckContext['env'], now: number): Login[] {
   const { oauth, settings, state } = readClaudeFiles(env)
   const inSettings = objectIn(settings, 'env') ?? {}
@@ -114,7 +114,7 @@ export function checkKeys({ agents = {} }: ChainsConfig, { env }: CheckContext):
   return [problem('keys', lines.join('\n'), hint)]
 }
 
-/** Broken agents are reported by the configuration check. */
+/** The configuration check reports broken agents. */
 function asNative(name: string, config: Parameters<typeof makeNativeAgent>[2]) {
   try {
     return makeNativeAgent(name, [], config, undefined)
@@ -124,7 +124,7 @@ function asNative(name: string, config: Parameters<typeof makeNativeAgent>[2]) {
   }
 }
 
-/** Variables that change where coding CLIs send their requests. */
+/** Variables that redirect the requests of coding CLIs. */
 const ADDRESSES = [
   'ANTHROPIC_BASE_URL',
   'ANTHROPIC_BEDROCK_BASE_URL',
@@ -191,12 +191,12 @@ function readClaudeFiles(env: CheckContext['env']): {
   return {
     oauth: objectIn(readJson(join(folder, '.credentials.json')), 'claudeAiOauth'),
     settings: readJson(join(folder, 'settings.json')),
-    // Next to the folder, unless that was moved.
+    // Next to the folder, unless the folder was moved.
     state: readJson(join(env['CLAUDE_CONFIG_DIR'] || env['HOME'] || '', '.claude.json')),
   }
 }
 
-/** Whether `claude` takes a variable for true. */
+/** Whether `claude` considers a variable true. */
 export function isOn(value: unknown): boolean {
   return typeof value === 'string' && ['1', 'true', 'yes', 'on'].includes(value.toLowerCase())
 }

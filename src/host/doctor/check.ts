@@ -21,12 +21,12 @@ export function problem(name: string, text: string, next: string): Check {
   return { name, state: 'problem', text, next }
 }
 
-/** A problem with something that is not needed is only a warning. */
+/** A problem with something optional is only a warning. */
 export function soften(check: Check, isNeeded: boolean): Check {
   return check.state === 'problem' && !isNeeded ? { ...check, state: 'warning' } : check
 }
 
-/** The surroundings that are checked. */
+/** What the checks look at. */
 export interface CheckContext {
   readonly cwd: string
   /** The environment of agents. */

@@ -11,7 +11,7 @@ const INSTALL = 'Install it: npm install -g @anthropic-ai/claude-code'
 const OLDEST = '2.1.4'
 const NO_BACKGROUND = 'CLAUDE_CODE_DISABLE_BACKGROUND_TASKS'
 
-/** `claude` in any case; the others only if they are installed. Agents do not call those. */
+/** `claude` always; the others only if installed, because agents do not call them. */
 export async function checkClis(context: CheckContext): Promise<Check[]> {
   const others = OTHERS.filter((name) => findProgram(name, context).kind === 'program')
   const [claude, ...more] = await Promise.all(
@@ -20,7 +20,7 @@ export async function checkClis(context: CheckContext): Promise<Check[]> {
   return [judgeClaude(claude!, context), ...more.map((check) => soften(check, false))]
 }
 
-/** A `claude` that works may still hang in an unattended run. */
+/** A working `claude` may still hang in an unattended run. */
 function judgeClaude(check: Check, { env, needsClaude }: CheckContext): Check {
   if (check.state !== 'ok') return soften(check, needsClaude)
   const hangs = 'hangs if a command keeps running in the background'
@@ -48,7 +48,7 @@ async function checkVersion(name: string, context: CheckContext): Promise<Check>
     const text = `${where} is inside the working directory, so it was not run to get its version`
     return warning(name, text, `Run ${name} --version yourself, if you trust it.`)
   }
-  // Not in the working directory, whose settings could make the program run others.
+  // Not in the working directory, where settings could make the program run others.
   const options = { cwd: '/', env: context.env, limitMs: LIMIT_MS }
   const answer = await runBriefly([found.path, '--version'], options)
   const line = printable(answer?.stdout.trim().split('\n', 1)[0] ?? '').slice(0, 80)

@@ -21,7 +21,7 @@ import {
 import { checkRuns } from './runs.ts'
 import { checkClock, checkNesting, checkSandbox } from './surroundings.ts'
 
-/** Checks everything that could keep a run of this project from working; `config` is the value of --config. */
+/** Checks everything that could make a run of this project fail; `config` is the value of --config. */
 export async function examineMachine(
   project: Project,
   config: string | undefined,
@@ -42,7 +42,7 @@ export async function examineMachine(
   const places = recordPlaces(project, ownEnv)
   const [records] = places.roots
   const folders = foldersOf(context, records, git.folders)
-  // Files that were certainly changed before now.
+  // Files whose last change is certainly in the past.
   const inGit = git.folders === undefined ? [] : [git.folders.own]
   const known = [
     process.execPath,

@@ -103,7 +103,7 @@ export function checkDisk(folders: readonly Pick<Folder, 'what' | 'path'>[]): Ch
 function measure(path: string): FreeSpace {
   try {
     const { bavail, bsize, files, ffree } = statfsSync(path)
-    // Some file systems do not count their files.
+    // Some file systems do not count files.
     return describeFreeSpace(bavail * bsize, files > 0 ? ffree : Infinity)
   } catch (error) {
     return { state: 'warning', text: `unknown free space (${errorText(error)})` }

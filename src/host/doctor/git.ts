@@ -10,15 +10,15 @@ import { ok, problem, warning, type Check, type CheckContext } from './check.ts'
 import { runBriefly, findProgram } from './program.ts'
 
 const LIMIT_MS = 10_000
-/** One record per change, and no further git for each submodule. */
+/** One record per change, without starting git for each submodule. */
 const STATUS_OPTIONS = ['--no-renames', '--ignore-submodules=all']
 const HEAD = '# branch.head '
 
 /** Where git keeps a repository; in a worktree these are two places. */
 export interface GitFolders {
-  /** Of this working tree alone. */
+  /** For this working tree only. */
   readonly own: string
-  /** Of all its worktrees. */
+  /** Shared by all its worktrees. */
   readonly common: string
 }
 
@@ -75,7 +75,7 @@ async function openGit(path: string, { cwd, env }: CheckContext): Promise<Git> {
   const run = (args: readonly string[], more: Readonly<Record<string, string>> = {}) =>
     runBriefly([path, ...SAFE_GIT, ...args], { cwd, env: { ...bare, ...more }, limitMs: LIMIT_MS })
   const filters = await run(['config', '-z', '--name-only', '--get-regexp', String.raw`^filter\.`])
-  // Comparing a file may run a filter. Turned off by variables, because a name may contain `=`.
+  // Comparing a file may run a filter. Disabled through variables, because a name may contain `=`.
   const names = (filters?.stdout ?? '').split('\0').filter((name) => name !== '')
   const off = names.flatMap((name, index) => [
     [`GIT_CONFIG_KEY_${index}`, name],
@@ -128,7 +128,7 @@ const LIMIT_BYTES = 64 * 1024
 /** Branches that others build on. */
 const SHARED = ['main', 'master', 'trunk', 'develop']
 
-/** What commits of agents would become part of. */
+/** An unfinished operation that agents' commits would become part of. */
 function checkBranch(head: string, { own, common }: GitFolders): Check {
   const operation = findOperation(own)
   if (operation !== undefined) {
@@ -150,7 +150,7 @@ function defaultBranch(common: string): string | undefined {
   return /^ref: refs\/remotes\/origin\/(.+)$/m.exec(text ?? '')?.[1]
 }
 
-/** A lock left by a git that was killed: every other git refuses to commit. */
+/** A lock left by a killed git, which makes every other git refuse to commit. */
 function findLock({ own }: GitFolders, now: number): Check | undefined {
   for (const name of ['index.lock', 'HEAD.lock']) {
     const path = join(own, name)

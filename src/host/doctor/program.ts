@@ -76,6 +76,6 @@ function endGroup(pid: number): void {
   try {
     process.kill(-pid, 'SIGKILL')
   } catch {
-    // It has no children left.
+    // Its process group is empty.
   }
 }

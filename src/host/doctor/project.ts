@@ -53,7 +53,7 @@ function ignoringClaude(facts: Facts): Facts {
   }
 }
 
-/** Whether the chains of a project, or its agents if it has no chains, need `claude`. */
+/** Whether the project's chains, or without any chains its agents, need `claude`. */
 export function needsClaude(content: ChainsConfig, cwd: string, facts: Facts): boolean {
   const { chains, agents = {} } = content
   const files = reachableFiles(content, cwd, facts)
@@ -79,7 +79,7 @@ export function checkAgentFiles(content: ChainsConfig, cwd: string, facts: Facts
   return files.size === 0 ? [] : [ok('agents', describeFiles(files))]
 }
 
-/** Templates are smaller, and a file of this size is not empty. */
+/** Larger than any template, so not a template and not empty. */
 const MOST_UNFILLED = 64 * 1024
 
 export function checkSpecFiles(cwd: string): Check {

@@ -43,7 +43,7 @@ function describeRuns(runs: readonly QueuedBrief[], outer: readonly QueuedBrief[
     return problem('runs', text, `Resume it: ${resumeCommand(id, isChat)} --kill-orphans`)
   }
   const [newest] = outer
-  // Nothing can be queued until this is fixed.
+  // Until this is fixed, nothing can be queued.
   if (newest?.unreadable !== undefined) {
     const text = `the queue of the last run ${newest.id} cannot be used`
     return problem('runs', text, printable(newest.unreadable))

@@ -27,7 +27,7 @@ export function checkNesting({ env }: CheckContext, outer: Variables): Check[] {
   return [warning('nesting', text, next)]
 }
 
-/** The terminal, and whether a run would survive its end. */
+/** Checks the terminal, and whether a run would survive when it closes. */
 export function checkTerminal(
   screen: { readonly isTTY?: boolean; readonly columns?: number },
   env: Variables,
@@ -58,7 +58,7 @@ function whatKeepsAlive(env: Variables): string | undefined {
   return env['ZELLIJ'] ? 'in zellij' : undefined
 }
 
-/** No release is older. */
+/** Earlier than any release. */
 const EARLIEST = Date.UTC(2026, 0)
 const LATEST = Date.UTC(2100, 0)
 /** Clocks of other machines and file systems may differ a little. */

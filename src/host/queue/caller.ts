@@ -27,7 +27,7 @@ import { hasSteps, messageLimitOf, openStoreOf, refuseMissing } from './store.ts
 import { planIn } from '../records/plan-in.ts'
 import { hasStore } from './store-path.ts'
 
-/** Who uses a queue: an agent of a run, known by its environment, or a person. */
+/** Who uses a queue: an agent of a run, identified by its environment, or a user. */
 export interface QueueCaller {
   readonly run: string
   /** Folder of the run's record. */
@@ -52,7 +52,7 @@ export interface QueueRequest {
   readonly run?: string | undefined
 }
 
-/** What may be created if it does not exist. */
+/** What to create if it does not exist. */
 type Access = 'create-run' | 'create-store' | 'existing'
 
 /** Opens the queue and inbox of the caller, or calls `withoutQueue`. */
@@ -81,7 +81,7 @@ export async function withQueueClient<Result = number>(
   }
 }
 
-/** Others that work in parallel may send to it, even if nobody has used a queue yet. */
+/** Agents that work in parallel may send to it, even if none has used a queue yet. */
 function isInBranch({ isInside, acting, agent }: QueueCaller): boolean {
   return isInside && acting === undefined && agent !== MAIN
 }
@@ -93,7 +93,7 @@ async function keepRecords(found: QueueCaller | undefined, { frontEnd }: QueueRe
     return await lockRecords(root)
   } catch (error) {
     if (errorCode(error) === undefined) throw error
-    // Where nothing can be written, nothing can be removed either.
+    // If nothing can be written here, nothing can be removed either.
     if (found !== undefined) return () => undefined
     throw new UserError(`Cannot create a record: ${errorText(error)}`)
   }
@@ -121,7 +121,7 @@ async function useStore<Result>(
   }
 }
 
-/** Returns the agents in branches: without a process of the run, a person acts for them too. */
+/** Returns the agents in branches: if no process of the run is alive, the user acts for them too. */
 async function endStepAgents(store: QueueStore, run: string): Promise<string[]> {
   const agents = await store.stepAgents(run)
   for (const { name, state } of agents)
@@ -133,7 +133,7 @@ function namesInBranches(plan: Partial<Plan>): string[] {
   return hasSteps(plan) ? [...agentsInBranches(plan).values()] : []
 }
 
-/** Scripts get the same keys even if there is no run. */
+/** Scripts get the same keys even without a run. */
 export function identityOf(caller: QueueCaller | undefined) {
   return { run: caller?.run ?? null, agent: caller?.agent ?? null }
 }
@@ -145,7 +145,7 @@ export function refuseWithoutQueue(caller?: QueueCaller): never {
   throw new UserError('No agent of this run has queued anything.', 'See: forkhestra queue')
 }
 
-/** The size limit of prompts and messages: that of the run, or of one that would start now. */
+/** The size limit of prompts and messages: the run's, or that of a run that would start now. */
 export async function messageLimitFor(request: QueueRequest): Promise<number> {
   const caller = findCaller(request)
   if (caller !== undefined) return messageLimitOf(planIn(caller.record))
@@ -167,7 +167,7 @@ export function findCaller(request: QueueRequest): QueueCaller | undefined {
   return asMain(found, request)
 }
 
-/** A queue that cannot be read, or that forkhestra 0.1.0 wrote, must not look empty. */
+/** A queue that cannot be read, or was written by forkhestra 0.1.0, must not look empty. */
 function noteSkippedRuns(
   places: ProjectRecords,
   found: RunBrief | undefined,
@@ -226,7 +226,7 @@ function actingAs(
   )
 }
 
-/** Another process may have opened one before the records were locked. */
+/** Another process may have created one before the records were locked. */
 async function openRun(request: QueueRequest): Promise<QueueCaller> {
   const { project, env } = request.frontEnd
   const { folder: cwd } = project
@@ -235,7 +235,7 @@ async function openRun(request: QueueRequest): Promise<QueueCaller> {
   return asMain(newestOwnRun(places) ?? beginRecord(places, cwd, content), request)
 }
 
-/** A run without steps, for a queue that a person fills. */
+/** A run without steps, for a queue that the user fills. */
 function beginRecord(
   places: ProjectRecords,
   cwd: string,

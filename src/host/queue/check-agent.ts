@@ -15,7 +15,7 @@ export async function checkAgent(request: QueueRequest, name: string): Promise<v
   resolveAgent(name, known, facts)
 }
 
-/** Also translates the path of a program that a person typed: in the run it is relative to its folder. */
+/** Also translates the path of a program that the user typed: in the run, paths are relative to its folder. */
 export async function checkTypedAgent(request: QueueRequest, name: string): Promise<string> {
   const { known, facts } = await surroundings(request)
   const { env, project } = request.frontEnd
@@ -33,7 +33,9 @@ async function surroundings(request: QueueRequest) {
   return { known, facts: readFacts(agentEnvironment(env)) }
 }
 
-/** Warns that a task without an agent would fail now; `claude` may be installed before it starts. */
+/**
+ * Warns that a task without an agent would fail now; `claude` may still be installed before the task starts.
+ */
 export function warnWithoutAgent(request: QueueRequest): void {
   const { env, notice, project } = request.frontEnd
   const caller = findCaller(request)

@@ -49,7 +49,7 @@ export async function driveQueue(
 /** A run whose queue is being processed. */
 export type Driven = Pick<OpenQueue, 'store' | 'run' | 'record'>
 
-/** Everything is done, the exit code of a signal, `forkhestra stop`, or the wait was cancelled. */
+/** Everything finished, the exit code of a signal, `forkhestra stop`, or a cancelled wait. */
 type DriveEnd = Exclude<Awaited<ReturnType<typeof driveQueue>>, undefined> | 'over' | 'left'
 
 /** How often a waiting caller checks whether the driving process is still alive. */
@@ -99,7 +99,7 @@ export async function driveUnfinished<Result>(
   }
 }
 
-/** Returns whether orphans may be killed. */
+/** Whether orphans may be killed. */
 async function checkCanDrive(
   { store, run, record, isInside }: OpenQueue,
   mayKill: boolean,
@@ -148,7 +148,7 @@ export async function driveUntilDone(
   }
 }
 
-/** Whether all of these succeeded; a task whose follow-up tasks were refused did not. */
+/** Whether all of these succeeded; a task whose follow-up tasks were refused counts as failed. */
 export async function haveSucceeded(
   { store, run }: Driven,
   names: readonly string[],
@@ -169,7 +169,7 @@ export function newestOf<One extends TaskHead>(
 /** How often a waiting caller checks whether any process drives the queue. */
 const CHECK_MS = { first: 2000, longest: 60_000 }
 
-/** Ends the wait if no process drives the queue, because then no answer can come. */
+/** Ends the wait if no process drives the queue, because no answer can arrive. */
 export async function receiveWhileDriven(
   opened: OpenQueue,
   query: ReceiveQuery,

@@ -4,7 +4,7 @@ import type { RunBrief } from '../../records/journal/runs.ts'
 import { newestOf } from './drive.ts'
 import { hasStore, storePath } from './store-path.ts'
 
-/** For how many tasks the command that pushes them again is shown. */
+/** Maximum number of tasks for which to show the command that pushes them again. */
 export const MOST_PUSHED = 3
 
 interface FailedTasks {
@@ -13,7 +13,7 @@ interface FailedTasks {
   readonly more: number
 }
 
-/** The failed tasks of a run that were neither cancelled nor done later under the same name. */
+/** The failed tasks of a run that were neither cancelled nor redone under the same name. */
 export async function readFailedTasks({
   id,
   folder,

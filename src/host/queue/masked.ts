@@ -31,7 +31,7 @@ function taskJson(
   return { ...head, ...options, prompt: beginning, end }
 }
 
-/** Masked for display only: the store keeps prompts unmasked, because agents need them. */
+/** Masked only for display: the store keeps prompts unmasked, because agents need them. */
 async function maskTasks(
   tasks: readonly TaskBrief[],
   of: Pick<QueueCaller, 'run' | 'record'>,
@@ -51,7 +51,7 @@ function dropPartialSecret(text: string, mask: Mask): string {
   return Buffer.from(mask.stream().push(Buffer.from(text))).toString()
 }
 
-/** Agents of the run get messages unmasked. */
+/** Agents of the run get unmasked messages. */
 export async function maskMessages(
   messages: readonly InboxMessage[],
   { isInside, ...of }: Pick<QueueCaller, 'run' | 'record' | 'isInside'>,

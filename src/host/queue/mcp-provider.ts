@@ -58,7 +58,7 @@ export class McpQueueProvider implements QueueProvider {
     await Promise.all([...this.#drivers.values()].map((driver) => driver.over))
   }
 
-  /** Calls enter one at a time, so that no two of them open separate runs. */
+  /** Calls are serialised, so that no two of them open separate runs. */
   async #use<Result>(
     access: 'create-run' | 'existing',
     work: (session: QueueSession) => Promise<Result>,
@@ -81,7 +81,7 @@ export class McpQueueProvider implements QueueProvider {
     }
   }
 
-  /** A conversation stays with its run even if a newer one starts. */
+  /** A conversation stays with its run even if a newer run starts. */
   #sameRun(): QueueRequest {
     const { request } = this.#server
     if (this.#run !== undefined && statOf(this.#run.record) === undefined) this.#run = undefined
@@ -119,7 +119,7 @@ class Driver {
   readonly #of: Pick<QueueCaller, 'run' | 'record'>
   #starting: Promise<void> | undefined
   #isWanted = false
-  /** Why processing has stopped after it had started. */
+  /** Why processing stopped. */
   failure: UserError | undefined
   /** Settles when nothing runs here. */
   over: Promise<void> = Promise.resolve()

@@ -28,7 +28,7 @@ export function makeQueuePort(
   }
 }
 
-/** The result of a task has one text for error and hint. */
+/** In the result of a task, error and hint are one text. */
 function withHintInMessage(error: unknown): never {
   throw error instanceof UserError ? new UserError(errorWithHint(error)) : error
 }

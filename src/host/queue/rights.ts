@@ -5,17 +5,17 @@ import { namesQueueTools } from '../../engines/native/tool-sets.ts'
 import { onlyReads } from '../../chain/plan/direct-agent.ts'
 import type { Rights, StepNode } from '../../chain/plan/plan.ts'
 
-/** The most that tasks of this agent may do; undefined means everything. */
+/** The maximum rights of this agent's tasks; undefined means everything. */
 export function rightsOf(pusher: StepNode | undefined): Rights | undefined {
   return pusher === undefined || pusher.agent.engine === 'binary' ? pusher?.rights : pusher.agent
 }
 
-/** From the strictest to the one that never asks. */
+/** From the strictest to the most permissive. */
 const MODES = ['plan', 'dontAsk', 'default', 'acceptEdits', 'auto', 'bypassPermissions']
 const UNASKED = MODES.at(-1)!
 
 /**
- * A program can do everything. If its pusher may not run programs, the configuration must name it as an
+ * A program can do anything, so if its pusher may not run programs, the configuration must define it as an
  * agent.
  */
 export function checkProgram({ engine, name }: ResolvedAgent, rights: Rights | undefined): void {
@@ -32,7 +32,7 @@ function mayRunPrograms({ allowedTools, disallowedTools, permissionMode }: Right
   return isAllowed && !isForbidden && (permissionMode ?? UNASKED) === UNASKED
 }
 
-/** A child has at most the tools and the permission mode of its parent. */
+/** A child gets at most the tools and the permission mode of its parent. */
 export function withinRights(agent: ResolvedAgent, rights: Rights | undefined): ResolvedAgent {
   if (agent.engine === 'binary' || rights === undefined) return agent
   const { allowedTools: all } = rights
@@ -44,7 +44,7 @@ export function withinRights(agent: ResolvedAgent, rights: Rights | undefined): 
   return { ...agent, ...dropUndefined({ allowedTools, disallowedTools, permissionMode }) }
 }
 
-/** For an unknown mode, that of the parent is used. */
+/** If the mode is unknown, uses that of the parent. */
 function stricter(own: string | undefined, parent: string | undefined): string | undefined {
   if (own === undefined || parent === undefined) return parent ?? own
   const isStricter = MODES.includes(own) && MODES.indexOf(own) < MODES.indexOf(parent)

@@ -84,7 +84,7 @@ export function missingStore(record: string): QueueError {
   return new QueueError({ kind: 'missing', place: storePath(record) })
 }
 
-/** Looks for the store again at the end: another process may have created and used it in the meantime. */
+/** Checks again at the end, because another process may have created and used the store in the meantime. */
 function hasLostStore(record: string): boolean {
   return !hasStore(record) && wasUsed(record) && !hasStore(record)
 }

@@ -80,7 +80,7 @@ function placeOf(pusher: StepNode | undefined, cwd: string) {
   return { kind: 'step' as const, ...place, cwd: pusher?.cwd ?? cwd, prompt: [] }
 }
 
-/** The same kind of agent as the pusher, without its system prompt; for a person, `claude`. */
+/** The same kind of agent as the pusher, without its system prompt; `claude` if the user is the pusher. */
 function sameKindAsPusher(
   place: ReturnType<typeof placeOf>,
   task: WantedTask,
@@ -102,7 +102,7 @@ function sameKindAsPusher(
   return { ...place, agent: plain, args: isBundled === true ? [] : args, policy, ...rules }
 }
 
-/** The agent for tasks that a person pushes without naming one: `claude`. */
+/** The agent for tasks that the user pushes without naming one: `claude`. */
 export function makePersonsAgent(text: string, cwd: string, facts: Facts): DirectAgent {
   try {
     return configuredAgent('claude', { systemPromptText: text }, { cwd, agentBase: cwd }, facts)
@@ -148,7 +148,7 @@ function smallerBudget(one: Budget = {}, other: Budget = {}): Budget {
   return budget
 }
 
-/** Settings that the agent leaves out are inherited; the idle timeout only from the same engine. */
+/** Settings that the agent does not set are inherited; the idle timeout only from the same engine. */
 function withParentDefaults(
   usual: Policy,
   { engine }: ResolvedAgent,

@@ -10,12 +10,12 @@ import {
 } from './caller.ts'
 import { hasStore, storePath } from './store-path.ts'
 
-/** What a check of the queues of a run has found; without a run or a queue, only the caller. */
+/** The result of checking a run's queues; without a run or a queue, only the caller. */
 type Verified =
   | { readonly run: string; readonly problems: readonly string[] }
   | { readonly run?: undefined; readonly caller: QueueCaller | undefined }
 
-/** Checks against the records that every task ended once and no message was lost or delivered twice. */
+/** Checks against the record that every task ended once and no message was lost or delivered twice. */
 export async function verifyQueue(request: QueueRequest): Promise<Verified> {
   const caller = findCaller(request)
   const problems = caller === undefined ? [] : problemsWithoutStore(caller)
@@ -37,7 +37,7 @@ function problemsWithoutStore({ record }: QueueCaller): string[] {
 }
 
 async function problemsOf({ store, run, record }: OpenQueue): Promise<string[]> {
-  // In this order: an end is in the store before it is in the events.
+  // In this order, because an end is written to the store before the events.
   const { reported, isComplete } = readEnds(record)
   const problems = await store.verify(run)
   return [...problems, ...compareEvents(reported, await store.finishedAttempts(run), isComplete)]

@@ -16,14 +16,14 @@ export function stopRun(
 ): RunBrief {
   const run = findRunThat(places, word, isActive, 'active')
   if (isNow) {
-    // Its lock decides which process gets the signal.
+    // The lock decides which process gets the signal.
     checkMadeHere(run, places)
     interrupt(run)
   } else sendRequest(run.folder, 'stop')
   return run
 }
 
-/** Ends the wait of the named run, or of the newest that waits. */
+/** Ends the wait of the named run, or of the newest waiting one. */
 export function retryNow(places: ProjectRecords, word: string | undefined): RunBrief {
   // While other branches work, the run as a whole does not wait.
   const hasWait = (each: RunBrief) => isActive(each) && waitsOf(each.state).length > 0
@@ -36,7 +36,7 @@ function isActive({ status }: RunBrief): boolean {
   return status === 'running' || status === 'waiting'
 }
 
-/** The named run, or the newest that is wanted. */
+/** The named run, or the newest that qualifies. */
 function findRunThat(
   places: ProjectRecords,
   word: string | undefined,
@@ -63,7 +63,7 @@ function newestThat(
   return own.find((run) => !isNestedRun(run, places)) ?? own[0] ?? runs[0]
 }
 
-/** The pid may belong to another process by now, so the identity is checked too. */
+/** The pid may belong to another process by now, so its identity is also checked. */
 function interrupt({ id, folder, holder }: RunBrief): void {
   if (holder?.pid === 0) {
     throw new NotNow(

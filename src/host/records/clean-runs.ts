@@ -9,7 +9,7 @@ export interface CleanOptions {
   readonly keep: number
   /** Also removes runs that were not created here. */
   readonly withForeign: boolean
-  /** Also removes runs with something in their queue. */
+  /** Also removes runs with tasks or results in their queue. */
   readonly withQueues: boolean
   /** Removes nothing. */
   readonly isDry: boolean
@@ -22,7 +22,7 @@ interface Cleaned extends Pruned {
 export const TRACKED = 'git tracks it; to remove it: git rm -r'
 export const FOREIGN = 'it was not created here'
 
-/** Removes old records, or finds out which ones would be removed. */
+/** Removes old records, or determines which ones would be removed. */
 export async function cleanRuns(places: ProjectRecords, options: CleanOptions): Promise<Cleaned> {
   const whyKept = makeWhyKept(places, options)
   const old = findOld(places, options)

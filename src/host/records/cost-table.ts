@@ -69,7 +69,7 @@ function makeSum(key: string): Sum {
   return { key, iterations: 0, tasks: 0, untold: 0, tokens, costUsd: 0, subscriptionUsd: 0, ms: 0 }
 }
 
-/** A repeated attempt costs money but is not counted. */
+/** A repeated attempt costs money but does not count. */
 function addShare(sum: Sum, { type, usage, again, ms }: Ended, share: number): void {
   const count = again === true ? 0 : share
   sum[type === 'task_ended' ? 'tasks' : 'iterations'] += count

@@ -25,7 +25,7 @@ export function describeRun(
     id,
     status,
     folder,
-    // Absent if it was made here.
+    // Absent if it was created here.
     foreign,
     chain,
     cwd,
@@ -79,7 +79,7 @@ function describeWait({ scope, task, why, until, error }: EventOf<'waiting'>) {
   return { why, until, error, scope, task }
 }
 
-/** Whether a run can be listed: another program may have written anything into its events. */
+/** Whether a run can be listed; another program may have written anything into its events. */
 export function isPresentable(run: RunBrief): boolean {
   try {
     renderRuns([run], Date.now())

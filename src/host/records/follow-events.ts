@@ -4,7 +4,7 @@ import { readEvents } from '../../records/journal/read-run.ts'
 /** How often a followed journal is read. */
 const POLL_MS = 200
 
-/** Why there is nothing more to come. */
+/** Why no more events will come. */
 export type FollowEnd = 'read' | 'ended' | 'dead'
 
 /**

@@ -21,7 +21,7 @@ const WHY: Readonly<Record<Foreign, string>> = {
 
 /** The record was not created here: it can be viewed, but not run or changed. */
 export class ForeignRecord extends NotNow {
-  /** `isShown`: the user has just seen the plan. */
+  /** `isShown`: the plan has just been shown. */
   constructor({ id, folder }: Run, foreign: Foreign, isShown = false) {
     const command = `forkhestra resume ${id}`
     const see = isShown ? '' : `See its plan: ${command}\n`
@@ -56,17 +56,20 @@ export function checkMadeHere(run: Run, { origins }: RecordPlaces): void {
   if (foreign !== undefined && foreign !== 'changed') throw new ForeignRecord(run, foreign)
 }
 
-/** Whether commands that run nothing consider a run: unsigned ones of 0.1.0 count, those of others do not. */
+/**
+ * Whether commands that execute nothing accept a run: unsigned ones from 0.1.0 are accepted, foreign ones are
+ * not.
+ */
 export function isOwnOrUnsigned({ foreign }: { readonly foreign?: Foreign | undefined }): boolean {
   return foreign === undefined || foreign === 'no_id'
 }
 
-/** Why a run does not count as made here; undefined if it does. */
+/** Why a run counts as foreign; undefined if it was created here. */
 export function describeForeign(foreign: Foreign | undefined): string | undefined {
   return foreign === undefined ? undefined : WHY[foreign]
 }
 
-/** Shows a run, and reports an error in its record as damage by another program. */
+/** Shows a run; an error in its record is reported as damage. */
 export async function reportingDamage<Result>(
   { id, folder, foreign }: RunBrief,
   show: () => Result | Promise<Result>,

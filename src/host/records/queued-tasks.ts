@@ -13,7 +13,7 @@ import { readEventsOf } from '../../records/journal/read-run.ts'
 import { isOwnOrUnsigned } from './foreign.ts'
 import type { QueuedBrief } from './describe-run.ts'
 
-/** The tasks of a run and what is left in its queue; undefined if it never had any. */
+/** The tasks of a run and the rest of its queue; undefined if it never had any. */
 export async function readQueuedTasks(
   {
     id: run,
@@ -73,7 +73,7 @@ function briefs(tasks: readonly TaskBrief[], folder: string): ShownTask[] {
   })
 }
 
-/** What the attempts at a task took; nothing if none has ended. */
+/** Time and usage of a task's attempts; empty if none has ended. */
 function sumUp(ends: readonly EventOf<'task_ended'>[]) {
   if (ends.length === 0) return {}
   const billing = ends.findLast(({ usage }) => usage?.billing !== undefined)?.usage?.billing

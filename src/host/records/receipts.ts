@@ -43,7 +43,7 @@ function recordedAttempts(folder: string, of: Round): Attempt[] {
     .map(({ iteration, attempt }) => ({ iteration, attempt }))
 }
 
-/** How many iterations of a step are listed. */
+/** Maximum number of iterations to list per step. */
 const LISTED = 20
 
 /** The newest iterations of a round of a step, by default of its last one, and the number of older ones. */

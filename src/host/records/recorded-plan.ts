@@ -17,7 +17,7 @@ export function readRecordedPlan(folder: string): Plan | undefined {
   throw new DamagedPlan(folder, parsed.wrong)
 }
 
-/** Another program has written to the plan of a record. */
+/** Another program has changed the plan of a record. */
 export class DamagedPlan extends NotNow {
   constructor(folder: string, wrong: string) {
     const id = basename(folder)

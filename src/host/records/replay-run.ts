@@ -67,7 +67,7 @@ function makeReplay(folder: string, { view, kind, warn, onEvent }: ReplayTarget,
       stream === 'out' && (task === undefined ? steps.has(step) : tasks.has(keyOf(scope))),
   })
   const show = async (event: RunEvent) => {
-    // Views for people need it for the names of the steps; it does not belong to the part.
+    // Views for people need it for the names of the steps, although it is not in the requested part.
     if (isPart(part) && kind === 'json' && event.type === 'run_started') return
     if (event.type === 'task_started' && event.isStructured === true && kind !== 'raw')
       tasks.add(keyOf(event.scope))

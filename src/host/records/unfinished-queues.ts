@@ -36,7 +36,7 @@ export async function otherQueues(
   verb: 'queue' | 'run-queue' = 'queue',
 ): Promise<string[]> {
   const lines: string[] = []
-  // Few runs have a queue, and reading all records takes longer than a short run.
+  // Few runs have a queue, and reading all records can take longer than a short run.
   const hasQueue = (folder: string) => basename(folder) !== run && hasStore(folder)
   for (const { id, folder } of listOwnRuns(places, hasQueue)) {
     if (isDriven(folder)) continue

@@ -17,7 +17,7 @@ interface LastLog {
 /** Bytes in a log without an event: their writer died, or is about to write the event. */
 export class UnloggedOutput {
   readonly #folder: string
-  /** By the place of the step, because branches work at the same time. */
+  /** Keyed by the scope of the step, because branches work at the same time. */
   readonly #logs = new Map<string, LastLog>()
 
   constructor(folder: string) {

@@ -72,7 +72,7 @@ function isShownByQueue({ state, holder }: RunBrief): boolean {
   return state.steps.length === 0 && holder === undefined
 }
 
-/** Adds what the native agents of a killed run had spent: no event reports it before a resume. */
+/** Adds what the native agents of a killed run had spent, which no event reports before a resume. */
 function withUnreportedUsage(run: RunBrief): RunBrief {
   if (run.status !== 'dead' || run.foreign !== undefined) return run
   const state = run.state.steps.reduce((sum, step) => addUsageOf(step, sum, run.folder), run.state)

@@ -3,7 +3,7 @@ import type { BranchState } from '../../records/events/branch-state.ts'
 import type { LeftKind } from '../../views/worktrees.ts'
 import { runOfBranch, runOfPath, type Repository, type Tree } from './repository.ts'
 
-/** A worktree, a branch or both, made by a run. */
+/** A worktree, a branch or both, created by a run. */
 export interface Candidate {
   readonly kind: LeftKind
   readonly run: string
@@ -16,7 +16,7 @@ export interface Candidate {
 
 type Recorded = (run: string) => readonly BranchState[]
 
-/** Everything in a repository that runs have made. */
+/** Everything in a repository that runs have created. */
 export function findCandidates(repository: Repository, recorded: Recorded): Candidate[] {
   const { trees, branches, strangers } = repository
   const linked = trees.filter(({ isMain }) => !isMain)

@@ -15,7 +15,7 @@ export interface CleanedWorktrees {
   readonly kept: readonly LeftWork[]
 }
 
-/** Removes worktrees and branches of runs with nothing to lose in them. */
+/** Removes worktrees and branches of runs that contain nothing to lose. */
 export async function cleanWorktrees(
   asker: Pick<FrontEnd, 'env' | 'project'>,
 ): Promise<CleanedWorktrees> {
@@ -29,7 +29,7 @@ export async function cleanWorktrees(
   return { removed, kept }
 }
 
-/** Looks again, because something may have changed, and removes it; returns why it could not. */
+/** Checks again, because something may have changed, and removes it; returns the reason if it cannot. */
 async function removeOne(
   { path, branch }: LeftWork,
   asker: Pick<FrontEnd, 'env' | 'project'>,
@@ -56,7 +56,7 @@ async function removeOne(
 async function remove({ kind, tree, path, branch }: Candidate, found: Survey): Promise<void> {
   const { git, here, repository } = found
   if (tree !== undefined) {
-    // Without the option, git looks for changes once more.
+    // Without `--force`, git itself checks for changes once more.
     const force = isUsed(kind, tree.gitDir) ? [] : ['--force', '--force']
     await git.in(here, 'worktree', 'remove', ...force, tree.path)
   }

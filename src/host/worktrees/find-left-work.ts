@@ -31,7 +31,7 @@ import { countUnmerged } from './unmerged.ts'
 
 type Asker = Pick<FrontEnd, 'env' | 'project'>
 
-/** What is known about the repository and its runs at one moment. */
+/** A snapshot of what is known about the repository and its runs. */
 export interface Survey {
   readonly repository: Repository
   readonly candidates: readonly Candidate[]
@@ -44,7 +44,7 @@ export interface Survey {
   readonly here: string
 }
 
-/** Looks at everything that runs have made in the repository and not removed. */
+/** Inspects everything that runs have created in the repository and not removed. */
 export async function survey({ env, project }: Asker): Promise<Survey> {
   const git = makeGit(env)
   const repository = await open(project.folder, git)
@@ -80,7 +80,7 @@ async function open(folder: string, git: GitWith): Promise<Repository> {
   }
 }
 
-/** Those of the same project in other working trees of the repository, too. */
+/** Includes the same project in other working trees of the repository. */
 function recordedRuns({ top, trees }: Repository, { env, project }: Asker): RunBrief[] {
   const { folder, searched } = project
   const own = recordPlaces({ folder, searched }, env)
@@ -133,7 +133,7 @@ async function commitsIn(
   { repository, git, here }: Survey,
 ): Promise<number | undefined> {
   if (candidate.kind === 'unknown') return undefined
-  // Commits that were made for a merge are copies of others.
+  // Commits created for a merge are copies of others.
   if (candidate.kind === 'merges') return 0
   const inHere = (...args: string[]) => git.in(here, ...args)
   return countUnmerged(candidate, repository, own?.folder, inHere).catch(() => undefined)
@@ -147,7 +147,7 @@ async function changesIn(
   if (tree === undefined || !tree.isThere || kind === 'merges') return false
   const { path, gitDir } = tree
   if (gitDir === '') return undefined
-  // No agent has worked in it.
+  // No agent has worked in it yet.
   if (kind === 'branch' && !isReady(gitDir)) return false
   const location = { path, gitDir, branch: branch ?? '', base: '' }
   const ask = gitOfTree(git.in, location)
@@ -156,7 +156,7 @@ async function changesIn(
       const fresh: GitIn = (cwd, ...args) => git.with(freshIndex(location), cwd, ...args)
       return await hasUncommitted(location, ask, gitOfTree(fresh, location))
     }
-    // Commits on a detached HEAD are counted.
+    // Commits on a detached HEAD count.
     return (await unsavedWork({ ...location, git: ask }, async () => true)).length > 0
   } catch {
     return undefined
@@ -205,7 +205,7 @@ function nameOf(
   if (kind === 'aside') return 'merged work'
   const rest = (branch === undefined ? undefined : runOfBranch(branch)?.rest.slice(1)) ?? ''
   const branches = own?.state.branches ?? []
-  // Commits from before the history was rewritten are on a branch with the name of their own.
+  // Commits from before a history rewrite are on a separate branch.
   const before = /^(.*)-([0-9a-f]{7})$/.exec(rest)
   const origin = branches.find((each) => each.branch === `forkhestra/${run}/${before?.[1]}`)
   const state = recorded ?? origin

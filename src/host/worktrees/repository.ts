@@ -110,7 +110,7 @@ function readTree(
 }
 
 const FOLDERS = '.worktrees'
-/** Of names of worktrees and, after their common prefix, of branches. */
+/** For the names of worktrees and, after the common prefix, of branches. */
 const RUN = /^\d{8}-\d{6}-[0-9a-z]+(?=[-./])/
 
 /** The run that made a worktree at this path; undefined if none did. */

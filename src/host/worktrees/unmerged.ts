@@ -7,8 +7,8 @@ import { commitsOf } from '../../run/worktrees/worktree-state.ts'
 import type { Repository, Tree } from './repository.ts'
 
 /**
- * How many commits of a worktree or branch are neither on a branch that it is merged into, nor copied there as the
- * record says. Branches of runs do not count, except those on the way to the target.
+ * How many commits of a worktree or branch are neither on its target branch nor, according to the record,
+ * copied there. Branches of runs do not count, except those on the way to the target.
  */
 export async function countUnmerged(
   { kind, run, tree, branch, recorded }: Candidate,
@@ -36,12 +36,12 @@ export async function countUnmerged(
     const elsewhere = new Set(lines(await git('rev-list', ...all, ...merged)))
     return left.filter((commit) => copied.get(commit)!.every((copy) => elsewhere.has(copy))).length
   } catch {
-    // Some copies do not exist any more.
+    // Some copies no longer exist.
     return left.length
   }
 }
 
-/** Commits of a sub-agent that no branch has, because it has left or reset them. */
+/** Commits of a sub-agent that are on no branch, for example after a reset. */
 async function abandonedIn(
   { path, gitDir }: Tree,
   branch = '',
@@ -55,7 +55,7 @@ async function abandonedIn(
   return dangling
 }
 
-/** The copies of commits that merges have made, as the record names them. */
+/** The copies of commits that merges created, according to the record. */
 function copiesIn(record: string): Map<string, string> {
   const events = [...readEventsOf(record, ['merge_ended', 'merge_moving'])]
   return new Map(

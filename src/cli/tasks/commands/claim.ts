@@ -41,7 +41,7 @@ export const releaseCommand: Command = {
   },
 }
 
-/** The plain record does not say what to do if the task is not free, so stderr does. */
+/** The plain record has no hint for a task that is not free, so stderr gets it. */
 function printReleased(task: Task, message: string): void {
   if (task.status !== 'To Do') console.error(message)
   print(plainLine(task))

@@ -76,7 +76,7 @@ function createBatch(database: TaskDatabase, text: string) {
   return database.createBatch(text, 'stdin')
 }
 
-/** The command that was typed, as far as a hint needs it. */
+/** The part of the typed command that a hint needs. */
 function commandOf(input: Input): string {
   const words = [...input.positionals, ...input.rest].map(doubleQuote)
   const hasMore = Object.keys(FIELD_OPTIONS).some((name) => input.texts(name).length > 0)

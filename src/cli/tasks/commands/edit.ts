@@ -64,7 +64,7 @@ export const editCommand: Command = {
   },
 }
 
-/** Otherwise a value without its option would be taken for an id. */
+/** Without this check, a value without its option would be taken for an id. */
 function refuseFields(ids: readonly string[]): void {
   const [id, ...more] = ids
   const word = more.find((each) => guessField(each) !== undefined)

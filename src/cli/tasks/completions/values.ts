@@ -9,7 +9,7 @@ import {
   type Typed,
 } from '../../completions/program.ts'
 
-/** Ids by status, in this order, without those already typed. */
+/** Ids in the order of these statuses, without those already typed. */
 export function ids(statuses: readonly Status[]): ValueSource {
   return (typed) => {
     const { tasks, named } = read(typed)
@@ -49,11 +49,11 @@ export function criteria(isWanted: (criterion: Criterion) => boolean): ValueSour
   }
 }
 
-/** The tasks of the project, and those that are named after the command. */
+/** The tasks of the project, and the ids typed after the command. */
 function read({ command, options, positionals }: Typed) {
   const database = openDatabase(options)
   const { tasks } = database.list()
-  // The words of `create` are not ids.
+  // Words after `create` are not ids.
   const found = command === 'create' ? [] : database.resolveIds(positionals)
   return { database, tasks, named: tasks.filter(({ id }) => found.includes(id)) }
 }
