@@ -11,20 +11,20 @@ const OURS = '[forkhestra]'
 const LETTERS = Array.from(OURS, (letter) => letter.replace(/[[\]]/, String.raw`\$&`))
 const GAP = `(?:${STYLE}|[${INVISIBLE}])*`
 const NAME = new RegExp(LETTERS.join(GAP), 'gu')
-/** A part of the name at the end of a text. */
+/** A prefix of our name at the end of a text. */
 const BEGUN = new RegExp(
   `${LETTERS.reduceRight((rest, each) => `${each}${GAP}(?:${rest})?`)}$`,
   'u',
 )
 const LABEL = 'agent: '
-/** A longer beginning of the name is labelled instead of held back. */
+/** A longer prefix of our name is labelled instead of held back. */
 const LONGEST_BEGUN = 4096
 const TAB_COLUMNS = 8
 const [ESCAPE, RESET] = ['\u001b', '\u001b[0m']
-/** Next to a very long name, or in a very narrow terminal, lines are not wrapped. */
+/** With a very long name or in a very narrow terminal, lines are not wrapped. */
 const LEAST_ROOM = 20
 
-/** The line of the cursor; streams to the same terminal share it. */
+/** The state of the current line; streams to the same terminal share it. */
 export class TerminalLine {
   /** An upper limit, because terminals disagree on the width of some characters. */
   #columns: number
@@ -34,7 +34,7 @@ export class TerminalLine {
     this.#columns = columns
   }
 
-  /** What to print before our name, so that an agent's line does not look like one of ours. */
+  /** The label that keeps an agent's line from looking like one of ours. */
   labelBefore(width: number): string {
     const left = width - this.#columns
     if (!this.#isBlank && left > 0) return ''
@@ -52,7 +52,7 @@ export class TerminalLine {
     return text
   }
 
-  /** Another writer has ended or erased the line. */
+  /** Call when another writer has ended or erased the line. */
   clear(): void {
     this.#columns = 0
     this.#isBlank = true
@@ -66,7 +66,7 @@ export class AgentOutput {
   readonly #line: TerminalLine
   readonly #width: () => number
   readonly #cutter: LineCutter | undefined
-  /** Held back: a possible beginning of our name. */
+  /** Text held back because it may be the beginning of our name. */
   #begun = ''
 
   constructor(line: TerminalLine, width: () => number, isCut = false) {
@@ -82,7 +82,7 @@ export class AgentOutput {
     return Buffer.from(this.#label(text, false))
   }
 
-  /** The text that was held back, and the sequences that end open colours and links. */
+  /** Returns the held-back text, and the sequences that end open colours and links. */
   finish(): { readonly text: string; readonly reset: string } {
     const decoded = this.#decoder.decode()
     const last = (this.#cutter?.cut(decoded) ?? decoded) + (this.#cutter?.finishLine() ?? '')
@@ -93,7 +93,7 @@ export class AgentOutput {
     return { text: rest, reset }
   }
 
-  /** A whole line as rows that fit next to a prefix of ours, with their colours ended. */
+  /** Splits a whole line into rows that fit next to our prefix, with colours ended. */
   rows(text: string, prefix: string): string[] {
     const cutter = this.#cutter === undefined ? undefined : new LineCutter()
     const filter = new TerminalFilter()
@@ -116,7 +116,7 @@ export class AgentOutput {
     return [first, ...rest.map((row) => row.replace(/^ +/, ''))]
   }
 
-  /** For our own lines that quote others: only the name at the start of a line is ours. */
+  /** For our own lines that quote foreign text: only the name at the start of a line is ours. */
   quote(text: string, prefix = ''): string {
     return text.replaceAll(/[^\n]+/g, (all) => {
       const own = all.startsWith(OURS) ? OURS : ''

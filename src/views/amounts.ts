@@ -9,7 +9,7 @@ export function formatCost({ costUsd, billing }: Pick<Spent, 'costUsd' | 'billin
   return billing === 'subscription' ? `${money} (API-equivalent)` : money
 }
 
-/** `2 h 05 min, 12 iterations, 345.6k tokens, $1.23`, without what no agent reported. */
+/** `2 h 05 min, 12 iterations, 345.6k tokens, $1.23`, without values that no agent reported. */
 export function formatSpent(spent: Spent): string {
   const tokens = countTokens(spent)
   return [

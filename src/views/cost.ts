@@ -7,7 +7,7 @@ export interface CostRow {
   readonly key: string
   readonly iterations: number
   readonly tasks: number
-  /** How many iterations and tasks did not report their cost. */
+  /** Number of iterations and tasks that did not report a cost. */
   readonly untold: number
   readonly tokens: {
     readonly input: number

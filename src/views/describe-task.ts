@@ -28,12 +28,12 @@ export function describeTaskEnd(event: EventOf<'task_ended'>): string {
   return `Task ${task}: failed (${event.class}: ${error})${then}${kept}`
 }
 
-/** Prefixes a text about a sub-agent with its name, because several run at once. */
+/** Prefixes a text about a sub-agent with its name, because several may run at once. */
 export function prefixTask(task: string | undefined, text: string): string {
   return task === undefined ? text : `Task ${task}: ${text[0]!.toLowerCase()}${text.slice(1)}`
 }
 
-/** What is left in the queue and the inbox of a finished run, with the next commands. */
+/** What is left in the queue and inbox of a finished run, with the next commands. */
 export function describeLeftInQueue(
   left: LeftInQueue | undefined,
   command: (words: string) => string,
@@ -50,7 +50,7 @@ export function describeLeftInQueue(
   ]
 }
 
-/** Follow-up tasks of steps that were refused; a resume tries them again. */
+/** Refused follow-up tasks of steps; a resume tries them again. */
 export function notQueuedLines(
   steps: readonly StepState[],
   record: string | undefined,
@@ -72,7 +72,7 @@ function listed(names: readonly string[], count = names.length): string {
   return `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
 
-/** Output of sub-agents, each line with the name of its task. */
+/** Output of sub-agents, with the task's name before each line. */
 export class TaskLines {
   readonly #screen: Output
   readonly #rests = new Map<string, { readonly decoder: TextDecoder; text: string }>()

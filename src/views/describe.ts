@@ -68,7 +68,7 @@ export function describeCount(step: StepState): string {
   return `${countIterations(step)}/${counted(step.maxIterations ?? 1, 'iteration')}`
 }
 
-/** How many iterations a step has had; one that is repeated does not count. */
+/** The number of iterations of a step; one that is repeated does not count. */
 export function countIterations({ iterations: count, isAgain }: StepState): number {
   return isAgain ? count - 1 : count
 }
@@ -78,7 +78,7 @@ export function isNotStarted({ reason, iterations: count }: StepState): boolean 
   return reason === 'until' && count === 0
 }
 
-/** Reasons that their detail does not name. */
+/** Reasons that the detail does not make clear. */
 const NAMED: Partial<Record<Reason, string>> = {
   blocked: 'blocked',
   stalled: 'stalled',
@@ -105,7 +105,7 @@ export function describeFailure(step: StepState): string {
   return step.detail ?? step.reason ?? ''
 }
 
-/** Shows that the agent itself failed, rather than just not completing the work. */
+/** Shows that the agent itself failed, instead of only not completing the work. */
 export function describeFailing({ failures, iterations: count, lastFailure }: StepState): string {
   const last = lastFailure === undefined ? '' : `; last failure: ${describeOutcome(lastFailure)}`
   return `The agent failed in ${failures} of ${counted(count, 'iteration')}${last}`
@@ -124,7 +124,7 @@ export function describeLimit({ status, kind, resetsAt, utilization }: EventOf<'
   return `Usage limit${which}: ${status}${used}${when}`
 }
 
-/** What to do about the exact cause of an end. */
+/** What to do, by the exact cause of the end. */
 const ADVICE: Partial<Record<EndCause, string>> = {
   tasks_missing: 'Look for the files with git status and git stash list, restore them, then resume',
   tasks_archived:
@@ -176,7 +176,7 @@ function adviceForCommand(option: string): string {
 const NO_MARKER =
   'The agent never printed ORCHESTRA_COMPLETE on its own line, which completes a loop; see docs/reference/marker.md'
 
-/** What to do next, if the reason alone does not say it. `maybeMarked`: a marker was seen, or none is needed. */
+/** What to do next, unless the reason makes it obvious. `maybeMarked`: a marker was seen, or none is needed. */
 export function adviceFor(
   { agent, reason, detail, cause, lastOutcome, failures }: StepState,
   maybeMarked: boolean,
@@ -232,13 +232,13 @@ export function describeWait({ why, until, error }: EventOf<'waiting'>, now: num
   return `Waiting ${what}, ${formatDuration(left)} left, until ${localTime(until)}: ${words}`
 }
 
-/** The option that a command needs if the run is in a folder other than the reader's. */
+/** The option that a command needs if the run is not in the reader's folder. */
 export function cwdOption(cwd: string | undefined, here: string | undefined): string {
   if (cwd === undefined || here === undefined || cwd === here) return ''
   return ` --cwd ${shellWord(cwd)}`
 }
 
-/** The options that raise a spent budget: without them, a resume would end at once. */
+/** The options that raise a spent budget, without which a resume would end at once. */
 const MORE_BUDGET: Partial<Record<EndCause, string>> = {
   cost: ' --max-cost …',
   tokens: ' --max-tokens …',
@@ -254,7 +254,7 @@ export function describeResumeOptions({ lacks }: RunState, step: StepState | und
   return { options: ` --prompt TEXT${budget}`, why }
 }
 
-/** Why a run cannot be resumed as it is. */
+/** Says which secrets are missing from the record of a run. */
 export function describeMissingSecrets({ what }: Lacks): string {
   return `the record does not contain ${what.join(', ')}`
 }

@@ -6,9 +6,9 @@ import type { Output, View } from './view.ts'
 export class JsonView implements View {
   readonly #screen: Output
   readonly #stamp: Stamp
-  /** One per stream of each agent: a character may be split between chunks. */
+  /** One per stream of each agent, because a character may be split between chunks. */
   readonly #decoders = new Map<string, TextDecoder>()
-  /** Resolves when the output can take more events. */
+  /** Resolves when stdout can take more events. */
   #pending: void | Promise<void> = undefined
 
   constructor(screen: Output, stamp: Stamp) {

@@ -1,11 +1,11 @@
 /** Far more than the width of a terminal. */
 const LIMIT = 2000
 
-/** Shortens very long lines for a terminal, where they would scroll everything else away. */
+/** Shortens very long lines, which would push everything else off the terminal. */
 export class LineCutter {
   #column = 0
   #droppedBytes = 0
-  /** A carriage return held back after a cut line: it may be part of the line end. */
+  /** A carriage return held back after a cut line, because it may be part of the line end. */
   #return = false
 
   cut(text: string): string {

@@ -40,20 +40,20 @@ export function asideBranch({ run }: Pick<MergeEnded, 'run'>): string {
   return `forkhestra/${run}/merged`
 }
 
-/** Work that did not reach its target, and how to get it there. */
+/** Work that did not reach its target, and the command that gets it there. */
 interface LeftWork {
   readonly words: string
   readonly next: NextStep
 }
 
-/** Commands and paths for the folder of the reader. */
+/** Commands and paths relative to the reader's folder. */
 export interface Reader {
   readonly git: (words: string) => string
   /** The path, as short as possible. */
   readonly path: (path: string) => string
 }
 
-/** For a reader in the folder `here`, of a run in the folder `cwd`. */
+/** The reader is in the folder `here`, the run in `cwd`. */
 export function readerIn(here: string | undefined, cwd: string | undefined): Reader {
   const isElsewhere = cwdOption(cwd, here) !== ''
   const shorten = (path: string): string => {
@@ -78,7 +78,7 @@ export function describeMerges(
 } {
   const { branches = [] } = state
   const names = new Set(branches.map(({ branch }) => branch))
-  // Branches inside of other branches are merged together with those.
+  // Branches inside other branches are merged together with those.
   const outer = branches.filter(({ into }) => !names.has(into))
   const targets = [...Map.groupBy(outer, ({ into }) => into)]
   return {
@@ -109,7 +109,7 @@ function mergedLine(into: string, branches: readonly BranchState[]): string[] {
   if (last?.commit === undefined) return []
   const commits = merged.reduce((sum, branch) => sum + (branch.commits ?? 0), 0)
   const from = merged.length === 1 ? '1 branch' : `${merged.length} branches`
-  // A branch that could not be moved at first may have followed later.
+  // A branch that could not be moved at first may have been moved later.
   const where = last.aside === undefined ? ` into ${into}` : ''
   return [
     `Merged${where}: ${counted(commits, 'commit')} of ${from}, now at ${last.commit.slice(0, SHORT)}`,
@@ -128,7 +128,7 @@ function workAside(
   branches: readonly BranchState[],
   reader: Reader,
 ): LeftWork {
-  // Only the first merge that went aside says why.
+  // Only the first merge that went aside has the reason.
   const [why] = branches.flatMap(({ into: target, lastMerge }) =>
     target === into && lastMerge?.aside ? [lastMerge.aside] : [],
   )
@@ -163,7 +163,7 @@ function keptWork(branch: BranchState, state: RunState, reader: Reader): LeftWor
   return [{ words, next: [merge, `merge ${name} by hand`] }]
 }
 
-/** Messages of git have several lines. */
+/** Messages from git have several lines. */
 export function inOneLine(text: string): string {
   return cut(
     oneLine(text)

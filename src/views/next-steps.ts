@@ -5,7 +5,7 @@ import { describeMerges, readerIn } from './merges.ts'
 import { notesOn, type NextStep } from './notes.ts'
 import { currentStep, orphansOption, resumeCommand, type RecordedRun } from './runs.ts'
 
-/** Helpful commands besides a resume, by the reason that ended the step. */
+/** Helpful commands besides a resume, by the reason for which the step ended. */
 const ADVICE: Partial<Record<Reason, NextStep>> = {
   auth: ['forkhestra doctor', 'what is missing'],
   error: ['forkhestra doctor', 'what is missing'],
@@ -39,7 +39,7 @@ export function nextSteps(run: RecordedRun, here?: string): NextStep[] {
   const step = currentStep(state)
   const copy = step === undefined ? '' : copyNumber(step).replace('#', ' --copy ')
   const place = step === undefined ? '' : ` --step ${step.number}${copy}`
-  // A blocked agent says itself what it needs.
+  // A blocked agent has already said what it needs.
   const isBlockedByAgent = step?.lastOutcome?.kind === 'blocked'
   const advice = step?.reason === undefined || isBlockedByAgent ? undefined : ADVICE[step.reason]
   const hasIteration = step !== undefined && step.iterations > 0 && step.running === undefined

@@ -10,7 +10,7 @@ export type NextStep = readonly [command: string, why: string]
 /** What the user should know about a run although nothing failed. */
 interface Note {
   readonly words: string
-  /** Whether the line of its step already says it. */
+  /** Whether the line of its step already says so. */
   readonly isOfStep?: boolean
   readonly next: NextStep
 }

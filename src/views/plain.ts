@@ -8,7 +8,7 @@ import { Branches } from './plain/branches.ts'
 import { Summary } from './plain/summary.ts'
 import type { Output, View } from './view.ts'
 
-/** Shows a run as lines for people, between the output of the agents. */
+/** Shows a run as text, between the output of the agents. */
 export class PlainView implements View {
   readonly #screen: Output
   readonly #branches: Branches

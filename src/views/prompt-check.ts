@@ -17,12 +17,12 @@ type ReadPreview = Extract<SetupCommand, { kind: 'read' }> & { readonly file: Fi
 type RunPreview = Extract<SetupCommand, { kind: 'run' }>
 type CommandPreview = ReadPreview | PushCommand | RunPreview
 
-/** The phases of a prompt, with its files read and nothing else done. */
+/** The phases of a prompt, with its files read but nothing executed. */
 export interface PromptPreview {
   readonly setup: readonly CommandPreview[]
   readonly content: string
   readonly teardown: readonly PushCommand[]
-  /** Possible mistakes, one sentence each. */
+  /** Warnings, one sentence each. */
   readonly warnings?: readonly string[]
 }
 

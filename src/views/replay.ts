@@ -19,11 +19,11 @@ export interface RunPart {
 }
 
 interface Source {
-  /** The bytes that an output event refers to, or what is left of them. */
+  /** The bytes that an output event refers to, as far as they are left. */
   readonly read: (event: EventOf<'output'>) => Uint8Array | undefined
   /** Called with the number of consecutive bytes that the record does not contain. */
   readonly onMissing: (bytes: number) => void
-  /** Whether other events report the same content, and were shown instead of these bytes. */
+  /** Whether other events with the same content were shown instead of these bytes. */
   readonly isInEvents: (event: EventOf<'output'>) => boolean
 }
 
@@ -65,7 +65,7 @@ export class Replay {
     await this.#view.output({ scope, step, iteration, attempt, ...of, stream, bytes, isInEvents })
   }
 
-  /** The middle of a long output may be missing, so that one event has only its beginning or its end. */
+  /** The middle of a long output may be missing, so an event may have only its beginning or its end. */
   #find(event: EventOf<'output'>): Uint8Array | undefined {
     const bytes = this.#source.read(event)
     const missing = (event.bytes ?? 0) - (bytes?.length ?? 0)
@@ -138,7 +138,7 @@ export class RawView implements View {
   }
 
   output({ scope, bytes, task }: OutputChunk): void | Promise<void> {
-    // Tasks run in parallel, so their output could not be told apart.
+    // Tasks run in parallel, so their output would be indistinguishable.
     if (task !== this.#task) return
     const output = task === undefined ? this.#outputOf(scope) : this.#screen
     return output.bytes('out', bytes)

@@ -20,7 +20,7 @@ export interface RecordedRun {
   readonly counts?: QueueCounts | undefined
   /** Why its queue cannot be read. */
   readonly unreadable?: string | undefined
-  /** Whether it is dead and has left processes running. */
+  /** Whether it is dead and left processes running. */
   readonly hasOrphans?: boolean
   /** Set for a run that is not complete. */
   readonly isChat?: boolean
@@ -41,9 +41,9 @@ export interface QueueCounts {
   readonly ready: number
   readonly running: number
   readonly failed: number
-  /** How many of the failed ones were done later by another task. */
+  /** How many failed tasks another task redid later. */
   readonly redone?: number | undefined
-  /** How many of the others were cancelled. */
+  /** How many of the other failed tasks were cancelled. */
   readonly cancelled?: number | undefined
   readonly done: number
 }
@@ -159,12 +159,12 @@ export function describeLeft(until: string, now: number): string {
   return left > 0 ? `continues in ${formatDuration(left)}` : 'continues now'
 }
 
-/** The steps that are at work in parallel, or continue after a resume. */
+/** The steps that run in parallel, or would continue after a resume. */
 export function openBranches(state: RunState): StepState[] {
   return currentSteps(state).filter((step) => step.isOpen)
 }
 
-/** The step that runs, comes next, or failed. */
+/** The step that is running, comes next, or failed. */
 export function currentStep(state: RunState): StepState | undefined {
   const recovery = state.steps.find((step) => step.isRecovery === true && step.isOpen)
   const isOver = (step: StepState) => isDone(state, step) || step.reason === 'skipped'

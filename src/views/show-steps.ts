@@ -30,7 +30,7 @@ export interface IterationBrief {
   readonly files?: number | undefined
 }
 
-/** Details that the state of a step does not contain. */
+/** Details that are not in the state of a step. */
 export interface StepDetails {
   readonly policy: readonly string[]
   /** The newest iterations. */
@@ -83,12 +83,12 @@ export function renderCopies(
 /** Rows of iterations of a step with copies. */
 const MOST_ROWS = 20
 
-/** Those that have not ended come last. */
+/** Unfinished ones come last. */
 function compare(one = '\uffff', other = '\uffff'): number {
   return one < other ? -1 : Number(one > other)
 }
 
-/** Copies work at the same time, so that their times are not added. */
+/** Copies work at the same time, so their times are not added up. */
 function sumSpent(copies: readonly StepState[]): Spent {
   return copies.reduce<Spent>(
     (sum, { spent }) => ({

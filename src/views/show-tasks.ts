@@ -37,7 +37,7 @@ export interface FailedTask {
   readonly push: string
 }
 
-/** In the order of the list: states that may need action come first. */
+/** The order of the list: states that may need action come first. */
 const STATES = ['running', 'ready', 'queued', 'failed', 'done']
 const LISTED = 20
 
@@ -83,7 +83,7 @@ export function nextForTasks(
 ): NextStep[] {
   const where = cwdOption(run.state.cwd, here)
   const nexts: NextStep[] = []
-  // A task that failed with `precondition` was not started, so it printed nothing.
+  // A task that failed with `precondition` was never started, so it printed nothing.
   const failed = tasks.findLast(
     ({ state, attempts, ...task }) =>
       state === 'failed' && attempts > 0 && task.class !== 'precondition',

@@ -26,7 +26,7 @@ export interface ShownRun extends RecordedRun {
   readonly openTasks?: string | undefined
 }
 
-/** A run in detail: how it went, where it is, what to do next. */
+/** Shows a run in detail: how it went, where it is, what to do next. */
 export function renderRun(
   run: ShownRun,
   steps: readonly StepState[],

@@ -10,13 +10,15 @@ import { Writer, type WriteProblem } from './writer.ts'
 const [NEWLINE, RETURN] = [10, 13]
 /** Moves to the start of the line and erases it. */
 const WIPE = '\r\u001b[K'
-/** Turns wrapping off for the status: in a window that became narrower, only its last line would be erased. */
+/**
+ * Turns off wrapping for the status line: after the window became narrower, only its last row would be erased.
+ */
 const CUT = '\u001b[?7l'
 const WRAP = '\u001b[?7h'
 
 const DEFAULT_COLUMNS = 80
 
-/** Ends an open control string and all colours. */
+/** Ends open control strings and all colours. */
 const KNOWN_STATE = '\u001b\\\u001b[0m'
 const [DIM, NOT_DIM] = ['\u001b[2m', '\u001b[22m']
 
@@ -90,7 +92,7 @@ export class Terminal implements Output {
     if (prefix !== undefined) return this.#lines(target, bytes, prefix)
     const { writer, cursor, filter } = target
     const filtered = filter?.push(bytes) ?? bytes
-    // Only now: what the filter drops may be all that keeps a line from being a marker.
+    // After the filter: what it drops may be all that keeps a line from being a marker.
     const shown = cursor.quoter?.push(filtered) ?? filtered
     if (shown.length === 0) return
     this.#wipeStatus()
@@ -133,7 +135,7 @@ export class Terminal implements Output {
     if (cause === 'stop') await firstCause({ drained, force, late: DRAIN_MS })
   }
 
-  /** The rest of both streams with this cursor, to be shown before one of our lines. */
+  /** The rest of both streams at this cursor, to show before one of our lines. */
   #finishLines(cursor: Cursor): { readonly text: string; readonly reset: string } {
     const streams = [this.#out, this.#err].filter((each) => each.cursor === cursor)
     const rests = streams.flatMap(({ filter }) => filter?.finish() ?? [])
@@ -184,7 +186,7 @@ export class Terminal implements Output {
     )
   }
 
-  /** The first row of a line begins with the name of its branch, the others with an empty one. */
+  /** The first row of a line has the name of its branch as prefix, the others spaces. */
   #named(rows: readonly string[], prefix: string): string {
     if (prefix === '') return rows.join('\n')
     const border = prefix.slice(prefix.lastIndexOf('│'))
@@ -206,13 +208,13 @@ export class Terminal implements Output {
   }
 }
 
-/** What was held back of a line, and a text after which another one begins. */
+/** Returns the held-back part of a line, followed by a text after which a new line begins. */
 function quoted({ quoter }: Cursor, text: string | Uint8Array): Uint8Array {
   const bytes = typeof text === 'string' ? Buffer.from(text) : text
   return quoter === undefined ? bytes : Buffer.concat([quoter.push(bytes), quoter.finish()])
 }
 
-/** Lines with their ends. */
+/** Lines including their line ends. */
 function splitLines(bytes: Uint8Array): Uint8Array[] {
   const lines: Uint8Array[] = []
   for (let from = 0; from < bytes.length;) {
@@ -223,7 +225,7 @@ function splitLines(bytes: Uint8Array): Uint8Array[] {
   return lines
 }
 
-/** What is visible of a line in the end: a carriage return starts it over. */
+/** The visible part of a finished line: a carriage return starts it over. */
 function lastShown(line: Uint8Array): string {
   const end = line.findLastIndex((byte) => byte !== RETURN && byte !== NEWLINE) + 1
   const text = line.subarray(0, end)

@@ -3,9 +3,9 @@ import type { RunEvent } from '../records/events/schema.ts'
 import type { RunState } from '../records/events/state.ts'
 
 export interface LineStyle {
-  /** A terminal dims other lines. */
+  /** Terminals dim other lines. */
   readonly isPlain?: boolean
-  /** What each line begins with. */
+  /** The prefix of each line. */
   readonly prefix?: string | undefined
 }
 
@@ -29,6 +29,6 @@ export interface View {
   output(chunk: OutputChunk): void | Promise<void>
   /** Called once a second. */
   tick?(now: number): void
-  /** Called after the last event of a record, which may be cut off. */
+  /** Called after the last event of a record, which may be incomplete. */
   end?(): void
 }

@@ -6,31 +6,31 @@ import { renderTable } from './table.ts'
 import { cut } from './terminal/columns.ts'
 
 /**
- * What a worktree or branch of a run is for. `branch`: an agent worked in it; `task`: a sub-agent did;
- * `merges`: merges were prepared in it; `aside`: merged work that could not go to its branch; `unknown`: a folder
- * that git does not know.
+ * The purpose of a run's worktree or branch. `branch`: an agent worked in it; `task`: a sub-agent did;
+ * `merges`: merges were prepared in it; `aside`: merged work that could not go to its target; `unknown`: a
+ * folder that git does not know.
  */
 export type LeftKind = 'branch' | 'task' | 'merges' | 'aside' | 'unknown'
 
-/** A worktree or branch that a run has made. */
+/** A worktree or branch that a run created. */
 export interface LeftWork {
   readonly kind: LeftKind
-  /** What people call it: `build#2`, or the name of a task. */
+  /** Display name: `build#2`, or the name of a task. */
   readonly name: string
   readonly run: string
-  /** Undefined if the record of the run is not here, or was not made here. */
+  /** Undefined if the run's record is not here, or was not created here. */
   readonly runStatus: RecordedRun['status'] | undefined
   readonly isAlive: boolean
   /** Undefined if there is no worktree. */
   readonly path: string | undefined
   /** Undefined if no branch belongs to it. */
   readonly branch: string | undefined
-  /** The branch that it is merged into, if that is known. */
+  /** The branch that it is merged into, if known. */
   readonly into: string | undefined
-  /** How many of its commits are not merged, as themselves or as copies; undefined if git cannot tell. */
+  /** How many of its commits are merged neither directly nor as copies; undefined if git cannot tell. */
   readonly unmerged: number | undefined
   readonly hasUncommitted: boolean | undefined
-  /** Why it is still there. */
+  /** Why it still exists. */
   readonly why: string
   /** Why `--clean` does not remove it; undefined if nothing would be lost. */
   readonly blocker: string | undefined
@@ -65,7 +65,7 @@ function cellsOf({ name, unmerged, hasUncommitted, why }: LeftWork): string[] {
   return [cut(name, WIDEST_NAME), commits, changes, why]
 }
 
-/** The end of a path says most. */
+/** Cuts a path at its beginning, because the end says most. */
 function describePlace({ path, branch }: LeftWork, here: string): string {
   if (path === undefined) return cut(printable(`branch ${branch}`), WIDEST - 2)
   const shown = printable(relative(here, path) || '.')

@@ -2,15 +2,15 @@ import { fstatSync, type Stats } from 'node:fs'
 import { writeAll } from '../base/files.ts'
 
 export interface WriteProblem {
-  /** The reader has closed the stream. */
+  /** The reader closed the stream. */
   readonly onClosed: (error: unknown) => void
   /** Output to a file was lost; called once. */
   readonly onLost: (error: unknown) => void
 }
 
 /**
- * Writes to a standard stream in order and without blocking the process, so that signals are handled
- * even if a pager is paused. A promise asks the caller to wait before writing more.
+ * Writes to a standard stream in order without blocking the process, so that signals are handled even while a
+ * pager is paused. A returned promise asks the caller to wait before writing more.
  */
 export class Writer {
   readonly #fd: number
@@ -49,7 +49,7 @@ export class Writer {
     await this.#pending
   }
 
-  /** Writes to a file. A full disk does not end the run. */
+  /** Writes to a file; a full disk does not end the run. */
   #writeNow(bytes: Uint8Array): void {
     try {
       writeAll(this.#fd, bytes)
@@ -67,8 +67,8 @@ export class Writer {
   }
 }
 
-// Non-blocking mode belongs to the open file, which other processes share. So a pipe or a terminal is
-// opened again if possible.
+// Non-blocking mode belongs to the open file description, which other processes share, so a pipe or terminal is
+// reopened if possible.
 function openSink(fd: 1 | 2, stat: Stats): Bun.FileSink | undefined {
   if (stat.isFile()) return undefined
   if (process.platform === 'linux' && (stat.isFIFO() || stat.isCharacterDevice())) {

@@ -59,14 +59,14 @@ export function makeBoard(name: string, size: Size, snapshot: Snapshot): Board {
   }
 }
 
-/** The open card, or else the selected one. */
+/** The open card, otherwise the selected one. */
 export function selectedCard(board: Board): Card | undefined {
   const id = board.open?.brief.task.id
   if (id !== undefined) return board.snapshot.cards.find(({ task }) => task.id === id)
   return board.columns[board.column]?.[board.rows[board.column] ?? 0]
 }
 
-/** Shows other tasks or another filter; the selection stays on the same task. */
+/** Replaces the tasks or the filter; the selection stays on the same task. */
 export function showCards(
   board: Board,
   change: Partial<Pick<Board, 'snapshot' | 'filter' | 'isOnlyReady'>>,
@@ -91,7 +91,7 @@ function selectMatch(board: Board): Board {
   return isVoid && column !== -1 ? keepInView({ ...board, column }) : board
 }
 
-/** Selects a task in any column; if it is not on the board, the selection stays. */
+/** Selects a task in any column; if the task is not on the board, the selection stays. */
 export function selectId(board: Board, id: string | undefined): Board {
   const rows = board.columns.map((cards) => indexOf(cards, id))
   const column = rows.findIndex((row) => row !== -1)
@@ -138,7 +138,7 @@ interface Layout {
   readonly hasTitle: boolean
   readonly cardHeight: 1 | 3
   readonly rowsPerColumn: number
-  /** The lines between the title and the footer. */
+  /** Number of lines between title and footer. */
   readonly pageHeight: number
 }
 

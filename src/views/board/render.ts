@@ -213,7 +213,7 @@ function renderPrompt(width: number, prompt: BoardPrompt, paint: Paint): string 
   }
 }
 
-/** More code units per column need not be measured. */
+/** Text beyond this many code units per column is not measured. */
 const UNITS_PER_COLUMN = 64
 
 /** The part of the line around the cursor that fits. */

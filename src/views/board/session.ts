@@ -23,7 +23,7 @@ const MODES = {
   leave: `${ESC}[?2026l${ESC}[0m${ESC}[?2004l${ESC}[?7h${ESC}[?25h${ESC}[?1049l`,
 }
 
-/** Polls once a second, but loading may take at most a twentieth of the time. */
+/** Polls once a second, but spends at most a twentieth of the time on loading. */
 const POLL_MS = 1000
 const POLL_SHARE = 20
 
@@ -36,7 +36,7 @@ export class BoardSession {
   readonly #ended = Promise.withResolvers<NodeJS.Signals | undefined>()
   #board: Board
   #editor: ReturnType<typeof startEditor> | undefined
-  /** An editor has, or is about to get, the terminal. */
+  /** An editor has the terminal, or is about to get it. */
   #isEditorOpen = false
   #isOver = false
   #pollTimer: Timer | undefined
@@ -55,7 +55,7 @@ export class BoardSession {
     this.#board = makeBoard(store.name, this.#terminal.size, store.load())
   }
 
-  /** Runs until the user or a signal ends it, restores the terminal and returns the signal. */
+  /** Runs until ended by the user or a signal, restores the terminal and returns the signal. */
   async run(): Promise<NodeJS.Signals | undefined> {
     try {
       this.#terminal.enter()
@@ -89,7 +89,7 @@ export class BoardSession {
 
   #press(keys: readonly Key[]): void {
     for (const key of keys) {
-      // Keys in the same chunk were typed for the editor or the shell.
+      // Further keys in the same chunk were meant for the editor or the shell.
       if (this.#isEditorOpen || this.#isOver) return
       this.#dispatch({ type: 'key', key })
     }

@@ -7,9 +7,9 @@ import { STATUSES } from '../../tasks/status.ts'
 export interface Card {
   readonly task: Task
   readonly isReady: boolean
-  /** Who holds it, or where it was finished but not merged here. */
+  /** Who holds it, or where it was finished but not yet merged here. */
   readonly holder: string | undefined
-  /** Another owner who would lose it if its status changed. */
+  /** Another owner whose claim a change of status would end. */
   readonly owner: string | undefined
   readonly words: string
 }

@@ -68,7 +68,7 @@ export function changeStatus(board: Board, id: string, status: Status): Step {
 export function setStatus(board: Board, id: string, status: Status): Step {
   const done = `${id} is ${status}.`
   const card = board.snapshot.cards.find(({ task }) => task.id === id)
-  // Removes an assignee that came from the claim, not one that a person set.
+  // Removes an assignee set by the claim, but not one set by a person.
   const isGivenBack = status === 'To Do' && card?.holder !== undefined
   const isTaker = isGivenBack && card.holder === card.task.assignee
   const changes: Changes = isTaker ? { status, assignee: '' } : { status }

@@ -22,7 +22,7 @@ export function openBoardStore(database: TaskDatabase) {
         onClaimEnded: (_, claim) => (holder = claim.owner),
         onChange: (change) => (made = change),
       })
-      // Only now, because `onChange` is called before the change is written.
+      // Not earlier, because `onChange` is called before the change is written.
       const change = made
       if (change !== undefined) undos.push({ id: change.id, undo: () => database.undo(change) })
       return holder

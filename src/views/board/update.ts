@@ -156,7 +156,7 @@ function tick(board: Board): Step {
   return { board, effects: [{ type: 'edit', id: brief.task.id, changes, done }] }
 }
 
-/** Keys that mean the same on the columns and on a card. */
+/** Keys with the same meaning on the board and on a card. */
 function act(board: Board, key: string): Step {
   const ask = (prompt: BoardPrompt) => stepTo({ ...board, prompt })
   switch (key) {

@@ -10,7 +10,7 @@ import { countTokens } from '../../records/events/spent.ts'
 import { describeLimit, describeWait } from '../describe.ts'
 import { prefixTask, describeTaskEnd, describeTaskStart } from '../describe-task.ts'
 
-/** What a chat shows besides the answers of the agent. */
+/** What a chat shows besides the agent's answers. */
 export function eventLines(event: RunEvent, paint: Paint): string[] {
   switch (event.type) {
     case 'tool':
@@ -70,7 +70,7 @@ function diffLines(diff: string, paint: Paint): string[] {
     else number += 1
   }
   const more = lines.length - DIFF_LINES
-  // A note about one more line would be as long as the line.
+  // A note about one hidden line would be as long as the line.
   if (more <= 1) return lines
   return [...lines.slice(0, DIFF_LINES), paint.dim(`  … ${more} more lines`)]
 }
@@ -82,7 +82,7 @@ function failureLines({ outcome, run }: EventOf<'iteration_ended'>, paint: Paint
   return [`The turn failed: ${words}`, ...adviceFor(outcome, run)].map(paint.red)
 }
 
-/** What to do after a failed turn, if the reason does not say it. */
+/** What to do after a failed turn, unless the reason says so. */
 function adviceFor(outcome: Outcome, run: string): string[] {
   const resume = `forkhestra chat --resume ${run}`
   switch (outcome.kind) {

@@ -6,10 +6,10 @@ import { makePrivateFolder } from '../../base/private-folder.ts'
 import { stateFolder } from '../../base/state-folder.ts'
 
 const MOST = 1000
-/** Readable by the user only. */
+/** Readable only by the user. */
 const MODE = 0o600
 
-/** Earlier inputs and the position in them; at the end is the current input. */
+/** Earlier inputs and the position among them; past the last one is the current input. */
 export interface InputHistory {
   readonly entries: readonly string[]
   readonly at: number
@@ -38,7 +38,7 @@ export function remember({ entries }: InputHistory, text: string): InputHistory 
   return makeInputHistory(entries.at(-1) === text ? entries : [...entries, text])
 }
 
-/** The inputs of all chats on disk, one line of JSON each. A chat works without it. */
+/** The inputs of all chats on disk, one JSON line each. A chat works without this file. */
 export class HistoryFile {
   readonly #path: string | undefined
 

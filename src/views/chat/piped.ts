@@ -5,14 +5,14 @@ import type { Output } from '../view.ts'
 import { eventLines } from './event-lines.ts'
 import type { Meaning } from './session.ts'
 
-/** The inputs of a script, one after the other. */
+/** The inputs of a script, in order. */
 export type Inputs = AsyncIterator<string>
 
 interface PipedOptions {
   readonly inputs: Inputs
   /** Absent if another view shows the answer. */
   readonly screen: Output | undefined
-  /** Whether the answer is shown while it arrives. */
+  /** Whether to show the answer while it arrives. */
   readonly isLive: boolean
   /** Throws a `UserError` if the text is refused. */
   readonly understand: (text: string) => Meaning
@@ -113,7 +113,7 @@ export class Piped {
   }
 }
 
-/** An answer that reached its maximum length continues in the next message. */
+/** An answer that reached the maximum length continues in the next message. */
 function isAfterAnswer(event: RunEvent): boolean {
   return event.type === 'iteration_ended' || (event.type === 'tool' && event.task === undefined)
 }

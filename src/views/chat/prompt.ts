@@ -2,13 +2,13 @@ import type { Key } from '../terminal/keys.ts'
 import { atEnd, hasLine, textOf, typeKey, type EditedText } from '../terminal/line-editor.ts'
 import { look, remember, type InputHistory } from './history.ts'
 
-/** The current input and the earlier ones. */
+/** The current and the earlier inputs. */
 export interface Prompt {
   readonly edit: EditedText
   readonly past: InputHistory
 }
 
-/** What a key asks for besides a change of the input. */
+/** What a key requests besides a change of the input. */
 export type Action =
   | { readonly type: 'say'; readonly text: string }
   | { readonly type: 'interrupt' | 'end' | 'suspend' | 'clear' }

@@ -23,7 +23,7 @@ export function promptRows(edit: EditedText, width: number, most: number, paint:
   return { rows, cursor: { row: cursor.row - from, column: cursor.column } }
 }
 
-/** More than fits on a terminal: the rest of a long paste need not be measured. */
+/** More than fits on a terminal, so the rest of a long paste is not measured. */
 const LONGEST = 16_384
 
 function nearCursor({ before, after }: EditedText): EditedText {
@@ -36,7 +36,7 @@ function shown(text: string): string {
   return text.split('\n').map(safe).join('\n')
 }
 
-/** Each line with its mark, wrapped at the edge of the terminal. */
+/** Each line with its prompt sign, wrapped at the edge of the terminal. */
 function breakRows(text: string, room: number): string[] {
   return text.split('\n').flatMap((line, index) => breakLine(line, index === 0, room))
 }

@@ -3,7 +3,7 @@ import { Screen, type Rows } from '../terminal/screen.ts'
 import { reduceLine } from '../terminal/terminal-filter.ts'
 import type { Tty } from '../terminal/tty.ts'
 
-/** An answer while it arrives: full rows are final, the last one still grows. */
+/** An answer as it arrives: full rows are final, the last one still grows. */
 export class AnswerRows {
   #tail: string | undefined
 
@@ -12,7 +12,7 @@ export class AnswerRows {
     return this.#tail
   }
 
-  /** Adds a piece; returns the rows that are full. */
+  /** Adds a chunk; returns the rows that are now full. */
   push(piece: string, width: number): string[] {
     const lines = ((this.#tail ?? '') + piece).replaceAll('\r', '').split('\n')
     const rows = lines.flatMap((line) => wrapLine(safe(line.replaceAll('\t', '    ')), width - 1))
@@ -20,7 +20,7 @@ export class AnswerRows {
     return rows
   }
 
-  /** Ends the answer; returns what is left of it. */
+  /** Ends the answer; returns the rest of it. */
   end(): string[] {
     const rest = this.#tail ? [this.#tail] : []
     this.#tail = undefined
@@ -28,19 +28,19 @@ export class AnswerRows {
   }
 }
 
-/** A chat on the terminal: lines that stay, the growing row of an answer, and the prompt. */
+/** A chat on the terminal: permanent lines, the growing row of an answer, and the prompt. */
 export class ChatScreen {
   readonly #tty: Tty
   readonly #live = new Screen()
   readonly #answer = new AnswerRows()
-  /** Lines that stay and are not written yet. */
+  /** Permanent lines that are not written yet. */
   #lines: string[] = []
 
   constructor(tty: Tty) {
     this.#tty = tty
   }
 
-  /** Adds lines that stay; they end a row of an answer. */
+  /** Adds permanent lines; they end the current row of an answer. */
   print(lines: readonly string[]): void {
     if (lines.length === 0) return
     this.endAnswer()
@@ -78,7 +78,7 @@ export class ChatScreen {
     this.#tty.write(this.#live.draw(live, width, this.#lines.splice(0)))
   }
 
-  /** Leaves the lines that stay, and nothing of the prompt. */
+  /** Leaves only the permanent lines; removes the prompt. */
   close(): void {
     this.endAnswer()
     const lines = this.#lines.splice(0).map((line) => `${line}\r\n`)

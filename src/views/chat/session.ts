@@ -10,7 +10,7 @@ import { pressKey, type Action, type Prompt } from './prompt.ts'
 import { promptRows } from './rows.ts'
 import { ChatScreen } from './screen.ts'
 
-/** What an input means: a message for the agent, or a command. */
+/** How to handle an input: a message for the agent, or a command. */
 export type Meaning =
   { readonly say: string } | { readonly run: (signal: AbortSignal) => Promise<void> } | 'quit'
 
@@ -20,7 +20,7 @@ interface SessionOptions {
   readonly keep: (text: string) => void
   /** Throws a `UserError` if the text is refused. */
   readonly understand: (text: string) => Meaning
-  /** Ends the chat; called again, without waiting for anything. */
+  /** Ends the chat; a second call ends it without waiting for anything. */
   readonly stop: (signal: 'SIGINT' | 'SIGHUP') => void
 }
 
@@ -28,13 +28,13 @@ const ESC = '\u001b'
 /** Bracketed paste. */
 const MODES = { enter: `${ESC}[?2004h`, leave: `${ESC}[?2026l${ESC}[0m${ESC}[?2004l` }
 
-/** The person's side of a chat on a terminal. */
+/** The user's side of a chat on a terminal. */
 export class ChatSession {
   readonly #options: SessionOptions
   readonly #paint: Paint
   readonly #tty: Tty
   readonly #screen: ChatScreen
-  /** Messages that were typed during a turn. */
+  /** Messages typed during a turn. */
   readonly #ahead: { readonly text: string; readonly say: string }[] = []
   #prompt: Prompt
   #state: 'listening' | 'turn' | 'leaving' = 'listening'
@@ -150,7 +150,7 @@ export class ChatSession {
     return false
   }
 
-  /** Ctrl-C: stops what is running; if nothing is, clears the input, then ends the chat. */
+  /** Ctrl-C: stops what is running; otherwise clears the input; otherwise ends the chat. */
   interrupt(): void {
     if (this.#state === 'leaving') return this.#options.stop('SIGINT')
     if (this.#commands.size > 0) return this.#commands.forEach((each) => each.abort())
@@ -202,7 +202,7 @@ export class ChatSession {
     this.#isLastTurn = false
     this.#options.keep(text)
     const meaning = this.#understand(text)
-    // During a turn, a message is shown later: it would cut the answer in two.
+    // During a turn, a message is shown later, so that it does not split the answer.
     if (typeof meaning === 'object' && 'say' in meaning && this.#state === 'turn')
       return void this.#ahead.push({ text, say: meaning.say })
     this.#echo(text)

@@ -4,7 +4,7 @@ import { TaskLines } from '../describe-task.ts'
 import { describeTool } from '../describe.ts'
 import type { Output } from '../view.ts'
 
-/** What an agent prints, says and does, and with --verbose also its sub-agents. */
+/** Shows an agent's output, messages and tool calls; with --verbose also those of its sub-agents. */
 export class AgentText {
   readonly #screen: Output
   readonly #isVerbose: boolean
@@ -26,7 +26,7 @@ export class AgentText {
     return isInEvents === true ? written : this.#screen.bytes(stream, bytes)
   }
 
-  /** Writes everything that one piece of output reported at once. */
+  /** Writes everything from one chunk of output at once. */
   flush(): void | Promise<void> {
     const text = this.#pending
     this.#pending = ''

@@ -17,7 +17,7 @@ interface Shown {
   readonly reader: () => Reader
 }
 
-/** Shows where a branch works, and what becomes of its work. */
+/** Shows where a branch works, and what happens to its work. */
 export function showBranch(event: BranchEvent, { state, reader }: Shown, lines: OwnLines): void {
   switch (event.type) {
     case 'branch_started':

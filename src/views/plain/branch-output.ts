@@ -1,10 +1,16 @@
 import type { Output } from '../view.ts'
 
-/** A longer line is shown in parts, so that an agent that never ends its line is seen and costs little memory. */
+/**
+ * A longer line is shown in parts, so that an agent that never ends its line stays visible and uses little
+ * memory.
+ */
 const LONGEST_LINE = 64 * 1024
 const NEWLINE = 10
 
-/** The output of a branch: only whole lines, each after its name, because other branches print at the same time. */
+/**
+ * The output of a branch: whole lines, each prefixed with the branch's name, because other branches print at
+ * the same time.
+ */
 export class BranchOutput implements Output {
   readonly #screen: Output
   readonly #prefix: string
@@ -28,7 +34,7 @@ export class BranchOutput implements Output {
     this.#screen.warn(text, this.#prefix)
   }
 
-  /** Shows the lines that the agent has begun. */
+  /** Shows lines that the agent has not ended yet. */
   finishLines(): void {
     for (const stream of ['out', 'err'] as const) {
       const line = this.#unfinished[stream].finish()
@@ -64,7 +70,7 @@ class UnfinishedLine {
     return Buffer.concat([line.subarray(0, last > 0 ? last : undefined), Buffer.of(NEWLINE)])
   }
 
-  /** What was held back, which is replaced by `rest`. */
+  /** Takes what was held back, and keeps `rest` instead. */
   #take(rest: Uint8Array = new Uint8Array(0)): Uint8Array {
     const line = Buffer.concat(this.#parts)
     this.#parts = rest.length === 0 ? [] : [rest.slice()]

@@ -12,17 +12,17 @@ import { EventLines, type SharedLines } from './event-lines.ts'
 
 const WIDEST_NAME = 20
 
-/** What happens first in a branch. */
+/** The first event of a branch. */
 const BEGINS: ReadonlySet<string> = new Set(['branch_started', 'step_started', 'group_started'])
 
-/** The lines of one place of a run. */
+/** The lines of one part of a run. */
 interface Place {
   readonly lines: EventLines
   /** Absent outside of branches. */
   readonly output?: BranchOutput
 }
 
-/** Shows a run, and every branch of it on lines of its own. */
+/** Shows a run, with each branch on separate lines. */
 export class Branches {
   readonly #screen: Output
   readonly #shared: SharedLines
@@ -54,7 +54,7 @@ export class Branches {
     for (const { output } of this.#places.values()) output?.finishLines()
   }
 
-  /** Says how many copies of a step or group begin, before the first of them. */
+  /** Announces the copies of a step or group before the first one begins. */
   #announce(scope: readonly string[]): void {
     const { state } = this.#shared
     const key = keyOfScope(scope)
@@ -79,7 +79,7 @@ export class Branches {
       this.#announced.delete(item)
   }
 
-  /** The place of an event. */
+  /** The part of the run that an event belongs to. */
   #at(scope: readonly string[] = []): Place {
     const key = keyOfScope(scope)
     const known = this.#places.get(key)
@@ -92,7 +92,7 @@ export class Branches {
     return place
   }
 
-  /** The names of everything that runs next to it have the same width. */
+  /** Names of everything that runs in parallel are padded to the same width. */
   #prefixOf(name: string, key: string): string {
     const { state } = this.#shared
     const [item] = key.split('/')
@@ -117,7 +117,7 @@ function itemOf(key: string): string | undefined {
   return /^(.*)\/c\d+$/.exec(key)?.[1]
 }
 
-/** Keeps the number of a copy. */
+/** Cuts a name, but keeps the number of the copy. */
 function shortName(name: string): string {
   const [, words = '', number = ''] = /^(.*?)(#[\d.]+)?$/.exec(printable(name)) ?? []
   return `${cut(words, WIDEST_NAME - number.length)}${number}`

@@ -26,16 +26,16 @@ import { OwnLines } from './own-lines.ts'
 
 const TAIL_LINES = 10
 
-/** The other branches go on for a long time before the summary reports these. */
+/** Shown at once, because the other branches may run for a long time before the summary. */
 const ENDED_EARLY: ReadonlySet<Reason> = new Set(['blocked', 'stalled', 'quota', 'auth', 'error'])
 
-/** A step, and which instance of it if that is known. */
+/** A step and, if known, which instance of it. */
 interface MaybePlaced {
   readonly step: number
   readonly scope?: readonly string[] | undefined
 }
 
-/** What the lines of all branches of a run have in common. */
+/** Shared by the lines of all branches of a run. */
 export interface SharedLines {
   readonly state: RunState
   readonly isVerbose: boolean
@@ -76,7 +76,7 @@ export class EventLines {
           if (iterations > 0) this.#shared.maybeMarked.add(key)
         return this.#lines.say(`Resuming run ${event.run}${this.#describeResumePoint(event)}`)
       case 'step_started':
-        // The answer of its condition comes later.
+        // The result of its condition comes later.
         if (event.when === undefined) this.#showStart(event)
         return
       case 'command':
@@ -116,7 +116,7 @@ export class EventLines {
         this.#shared.maybeMarked.add(this.#step(event).key)
         return this.#lines.say(`Marker ignored: ${REFUSALS[event.why]}`)
       case 'iteration_ended':
-        // Work that cannot be merged is sent back even after a marker.
+        // Even after a marker, work that cannot be merged is sent back.
         if (event.outcome.kind === 'marker') this.#shared.maybeMarked.add(this.#step(event).key)
         return this.#endIteration(event)
       case 'step_ended':

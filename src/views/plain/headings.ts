@@ -7,7 +7,7 @@ import { describeSteps, SIGNS } from '../runs.ts'
 import type { Output } from '../view.ts'
 import type { OwnLines } from './own-lines.ts'
 
-/** Says where steps and groups begin and end, with empty lines between them. */
+/** Announces the beginning and end of steps and groups, with empty lines between them. */
 export class Headings {
   readonly #screen: Output
   readonly #lines: OwnLines
@@ -21,7 +21,7 @@ export class Headings {
     this.#isBranch = isBranch
   }
 
-  /** Only groups that are repeated have rounds worth mentioning. */
+  /** Only repeated groups have rounds worth mentioning. */
   startGroup({ scope, round }: EventOf<'group_started'>, state: RunState): void {
     const group = groupAt(state, keyOfScope(scope))
     if (group === undefined) return
@@ -39,7 +39,7 @@ export class Headings {
     this.begin(`In parallel${of}: ${items}`, isLater)
   }
 
-  /** The heading of a part of the run; it is separated from what comes before. */
+  /** The heading of a part of the run, after an empty line. */
   begin(text: string | undefined, isLater: boolean): void {
     if (this.#isRoundShown) this.#isRoundShown = false
     else if (isLater) this.#separate()
@@ -56,7 +56,7 @@ export class Headings {
       this.#lines.say(`Not complete after ${counted(round, 'round')}`)
   }
 
-  /** Between the lines of several branches, an empty line would separate nothing. */
+  /** Among the lines of several branches, an empty line would separate nothing. */
   #separate(): void {
     if (!this.#isBranch) this.#screen.line('')
   }

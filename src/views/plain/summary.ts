@@ -20,7 +20,7 @@ import type { Output } from '../view.ts'
 import type { SharedLines } from './event-lines.ts'
 import { OwnLines } from './own-lines.ts'
 
-/** More branches are not listed. */
+/** Maximum number of branches to list. */
 const MOST_LEFT = 5
 
 /** The end of a run: what each step did, what failed, and what to do next. */
@@ -66,7 +66,7 @@ export class Summary {
     for (const line of nexts) this.#lines.warn(line)
     const command = (words: string) => this.#shared.command(words)
     for (const line of notQueuedLines(steps, record, command)) this.#lines.warn(line)
-    // Without --run, these commands are about the outer run.
+    // Without --run, these commands would use the outer run.
     const option =
       outerRun === undefined || record === undefined ? '' : ` --run ${basename(record)}`
     const forQueue = (words: string) => command(`${words}${option}`)
@@ -152,14 +152,14 @@ function nameOf({ name, agent }: StepState, copy = ''): string {
   return name === undefined ? `${agent}${copy}` : `${name}${copy} (${agent})`
 }
 
-/** `step 2: builder#3`; without the copy if all others ended in the same way. */
+/** `step 2: builder#3`; without the copy if all copies ended in the same way. */
 function placeOf(step: StepState, unsettled: readonly StepState[]): string {
   const copies = unsettled.filter(({ number }) => number === step.number)
   const isSame = copies.length > 1 && new Set(copies.map(describeReason)).size === 1
   return `step ${step.number}: ${nameOf(step, isSame ? '' : copyNumber(step))}`
 }
 
-/** The last failed step, and rather one that failed by itself than one that others kept from its work. */
+/** The last failed step; one that failed on its own is preferred to one that others stopped. */
 function findFailed(steps: readonly StepState[]): StepState | undefined {
   const failed = steps.filter(hasFailed).filter(({ reason }) => reason !== 'cancelled')
   const isKept = ({ reason, cause }: StepState) => reason === 'blocked' && cause === 'tasks_left'

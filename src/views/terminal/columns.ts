@@ -1,4 +1,4 @@
-/** More code units per column are cut before measuring, so that long texts stay cheap. */
+/** Text beyond this many code units per column is cut before measuring, so that long texts stay cheap. */
 const UNITS_PER_COLUMN = 32
 
 // Control characters, line separators, and changes of text direction.
@@ -47,7 +47,7 @@ export function wrapLine(line: string, width: number): string[] {
   }
 }
 
-/** As many characters as fit, but at least one. */
+/** As many characters as fit, at least one. */
 function fitting(text: string, room: number): string {
   // The next character must not be a mark that belongs to the last one.
   if (/^[ -~]*$/.test(text.slice(0, room + 1))) return text.slice(0, room)

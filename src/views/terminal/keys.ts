@@ -73,7 +73,7 @@ export class KeyParser {
   readonly #decoder = new StringDecoder('utf8')
   #rest = ''
 
-  /** Whether an escape sequence may have begun: only waiting shows whether it is a lone Escape. */
+  /** Whether an escape sequence may have begun; only waiting shows whether it is a lone Escape. */
   get isWaiting(): boolean {
     return this.#rest !== '' && !this.#rest.startsWith(PASTE_BEGIN)
   }
@@ -90,7 +90,7 @@ export class KeyParser {
     return keys
   }
 
-  /** Takes a waiting Escape as the key itself, because nothing followed it. */
+  /** Treats a pending Escape as the key itself, because nothing followed. */
   flush(): Key[] {
     if (!this.isWaiting) return []
     const [, ...others] = this.#rest

@@ -1,7 +1,7 @@
 import { characters } from './columns.ts'
 import type { Key } from './keys.ts'
 
-/** Text being edited; the cursor is between `before` and `after`. */
+/** Text being edited, with the cursor between `before` and `after`. */
 export interface EditedText {
   readonly before: string
   readonly after: string
@@ -105,7 +105,7 @@ function typeable(text: string): string {
     .toWellFormed()
 }
 
-/** Longer than any character, so that only a part of a long text is segmented. */
+/** Longer than any character, so that only part of a long text is segmented. */
 const LONGEST = 64
 
 /** The first character of a text, as people count characters. */

@@ -10,12 +10,12 @@ export interface Rows {
 
 const NOTHING: Rows = { rows: [], cursor: { row: 0, column: 0 } }
 
-/** Rows that change in place, on a whole screen or below lines that stay. Returns what to write. */
+/** Rows that change in place, on a whole screen or below permanent lines. Returns what to write. */
 export class Screen {
   #shown = NOTHING
   #width = 0
 
-  /** Replaces the rows, and inserts lines above them that stay. */
+  /** Replaces the rows, and inserts permanent lines above them. */
   draw(next: Rows, width: number, above: readonly string[] = []): string {
     const isSame = above.length === 0 && width === this.#width
     if (isSame && Bun.deepEquals(next, this.#shown)) return ''
@@ -42,15 +42,15 @@ export class Screen {
     return `${ESC}[2J${ESC}[H`
   }
 
-  /** The cursor is at an empty place: nothing is to be replaced. */
+  /** Call when the cursor is on an empty line, so that nothing has to be replaced. */
   forget(): void {
     this.#shown = NOTHING
     this.#width = 0
   }
 
   /**
-   * A terminal that became narrower has wrapped the rows, but not every terminal wraps the row of the
-   * cursor. Leaving a piece of it is better than erasing a line above.
+   * A terminal that became narrower has wrapped the rows, but not every terminal wraps the cursor's row.
+   * Leaving part of it is better than erasing a line above.
    */
   #moveToTop(width: number): string {
     const { rows, cursor } = this.#shown

@@ -2,7 +2,7 @@
 
 /** Control strings are shown as text, up to this length. */
 const SHOWN_CHARACTERS = 40
-/** After this many characters, the end of a control string is not waited for. */
+/** After this many characters, a control string is treated as unterminated. */
 const LONGEST_SEQUENCE = 4096
 
 /** Control characters except tab, line feed and carriage return, and changes of text direction. */
@@ -39,7 +39,7 @@ export class TerminalFilter {
     return this.#reduce(text, false)
   }
 
-  /** The text that was held back, and the sequences that end open colours and links. */
+  /** Returns the held-back text, and the sequences that end open colours and links. */
   finish(): { readonly text: string; readonly reset: string } {
     const rest = this.#open
     this.#open = ''
@@ -111,7 +111,7 @@ export class TerminalFilter {
   }
 }
 
-/** Filters one line of our own, which may quote foreign text. */
+/** Filters one of our own lines, which may quote foreign text. */
 export function reduceLine(line: string): string {
   const filter = new TerminalFilter()
   const shown = filter.push(line)
@@ -124,7 +124,7 @@ function matchAt(sticky: RegExp, text: string, at: number): RegExpExecArray | un
   return sticky.exec(text) ?? undefined
 }
 
-/** Shown, because removing it could join the parts of a secret. */
+/** Shown, because removing it could join two parts of a secret. */
 function terminatorText(terminator: string | undefined): string {
   if (terminator === undefined) return ''
   return terminator === '\u0007' ? '^G' : '^[\\'

@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs'
 import { KeyParser, type Key } from './keys.ts'
 
-/** Escape sequences for taking over the terminal and for giving it back. */
+/** Escape sequences for taking over the terminal, and for restoring it. */
 export interface Modes {
   readonly enter: string
   readonly leave: string
@@ -12,7 +12,7 @@ export interface Size {
   readonly height: number
 }
 
-/** The longest wait for output: a terminal that is gone must not keep the program from ending. */
+/** Maximum wait for output: a terminal that is gone must not keep the program from exiting. */
 const FLUSH_MS = 500
 /** How long to wait to see whether an Escape begins a longer sequence. */
 const ESCAPE_MS = 40
@@ -21,7 +21,7 @@ const SUSPEND_MS = 100
 
 export interface TtyEvents {
   onKeys(keys: readonly Key[]): void
-  /** The terminal was taken, and another program may have written to it before. */
+  /** The terminal was taken over; another program may have written to it before. */
   onTaken(): void
   onResize(): void
   /** The program is about to be suspended. */
@@ -73,7 +73,7 @@ export class Tty {
     await this.#giveBack()
   }
 
-  /** Stops the whole job, including the program that started this one. */
+  /** Suspends the whole job, including the program that started this one. */
   suspend(): void {
     process.kill(0, 'SIGTSTP')
   }
@@ -129,7 +129,7 @@ export class Tty {
     if (text !== '') process.stdout.write(text)
   }
 
-  /** The last resort, if the program exits without `leave`. */
+  /** Last resort, if the program exits without `leave`. */
   readonly #restore = (): void => {
     if (!this.#isEntered) return
     this.#isEntered = false
