@@ -30,7 +30,7 @@ export function reopen(state: RunState): RunState {
 
 function isStopped(state: RunState, list: string): boolean {
   return currentSteps(state, list).some(
-    ({ reason }) => reason === 'interrupted' || reason === 'skipped',
+    ({ reason, isPassed }) => reason === 'interrupted' || (reason === 'skipped' && !isPassed),
   )
 }
 
@@ -69,7 +69,8 @@ function reopenItem(state: RunState, list: string, first: number): RunState {
 }
 
 function reopenStep(step: StepState): StepState {
-  const isLeft = step.isAgain || step.iterations < (step.maxIterations ?? 1)
+  const isCutOff = step.isAgain || step.running !== undefined
+  const isLeft = isCutOff || step.iterations < (step.maxIterations ?? 1)
   return {
     ...step,
     reason: undefined,

@@ -1,4 +1,4 @@
-import { expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import type { EventBody } from './event.ts'
 import type { Reason } from './schema.ts'
 import { NOTHING_SPENT } from './spent.ts'
@@ -205,6 +205,46 @@ test('a run that was killed after a failure still has to handle it', () => {
   const resumed: EventBody = { type: 'run_resumed', version: '1', pid: 3 }
   const state = fold([...OPEN, ended({}), stepEnded(1, 'max_iterations'), resumed])
   expect(state.steps[0]).toMatchObject({ isOpen: false, reason: 'max_iterations' })
+})
+
+describe('branches of a run that was killed', () => {
+  const started: EventBody = {
+    ...(STARTED as EventBody & { type: 'run_started' }),
+    steps: [
+      { step: 1, agent: 'a', within: 'g1' },
+      { step: 2, agent: 'b', maxIterations: 1, within: 'g1' },
+      { step: 3, agent: 'c', within: 'g1' },
+    ],
+    groups: [{ id: 'g1', kind: 'parallel', first: 1, last: 3 }],
+  }
+  const inGroup = (step: number) => ({ scope: ['g1', `s${step}`], step, agent: 'a' })
+  const cutOff: readonly EventBody[] = [
+    started,
+    { type: 'group_started', scope: ['g1'], group: 'g1', round: 1 },
+    { type: 'step_started', ...inGroup(1) },
+    { type: 'step_started', ...inGroup(2), maxIterations: 1 },
+    { type: 'step_started', ...inGroup(3) },
+    { type: 'iteration_started', ...inGroup(2), iteration: 1, attempt: 1, pid: 2 },
+  ]
+  const end = (step: number, reason: Reason, passed = false): EventBody => {
+    const counts = { iterations: 1, failures: 0, spent: NOTHING_SPENT }
+    return { type: 'step_ended', ...inGroup(step), reason, ...counts, ...(passed && { passed }) }
+  }
+  const resumed: EventBody = { type: 'run_resumed', version: '1', pid: 3 }
+
+  test('repeat the iteration that was cut off, and nothing that had ended', () => {
+    const state = fold([...cutOff, end(1, 'skipped', true), end(3, 'blocked'), resumed])
+    expect(state.steps).toMatchObject([
+      { reason: 'skipped', isPassed: true },
+      { isOpen: true, iterations: 1, running: { iteration: 1 } },
+      { isOpen: false, reason: 'blocked' },
+    ])
+  })
+
+  test('repeat it also if others had been interrupted before', () => {
+    const state = fold([...cutOff, end(1, 'interrupted'), resumed])
+    expect(state.steps[1]).toMatchObject({ isOpen: true, running: { iteration: 1 } })
+  })
 })
 
 test('a jump leads to another step, which starts over', () => {
