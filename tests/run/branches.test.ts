@@ -207,6 +207,17 @@ describe('a group as a branch', () => {
     expect(new Set(ofType(events, 'branch_started').map(({ into }) => into)).size).toBe(3)
   })
 
+  test('checks conditions in its worktree', async () => {
+    const fix = { sequence: [{ agent: './ok' }], when: '[ "$(git log --format=%s -1)" != begin ]' }
+    const team = { sequence: [{ agent: './build', iterations: 2 }, fix] }
+    const cwd = makeBranchProject([{ parallel: [team, { agent: './ok' }] }], AGENTS)
+    const { code, events } = await runBranches(cwd)
+    expect([code, reasonsIn(events).toSorted()]).toEqual([
+      0,
+      ['marker', 'single_run', 'single_run'],
+    ])
+  })
+
   test('whose merge is refused starts another round', async () => {
     const cwd = makeBranchProject(
       [

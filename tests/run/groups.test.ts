@@ -21,6 +21,7 @@ const AGENTS = {
     'echo "You\'ve hit your usage limit"',
     'exit 1',
   ),
+  login: sh('echo "Invalid API key · Please run /login"', 'exit 1'),
   /** Waits until it is stopped. */
   slow: sh('echo "slow $FORKHESTRA_STEP" >> calls', 'echo waiting', 'exec sleep 60'),
 }
@@ -80,6 +81,26 @@ describe('a group in rounds', () => {
     expect(reasonsIn(events)).toEqual(['blocked', 'skipped'])
   })
 
+  test.each<[string, object, number]>([
+    ['gate_failed', { verify: 'false' }, 2],
+    ['timeout', { agent: 'slow', timeout: '100ms' }, 2],
+    ['max_iterations', { iterations: 1 }, 2],
+    ['stalled', { iterations: 9, stall: 1 }, 1],
+    ['error', { hooks: { beforeStep: 'false' } }, 1],
+    ['auth', { agent: 'login' }, 1],
+    ['quota', { agent: 'limited', maxWait: '0s' }, 1],
+  ])('whose first step ends with %p', async (reason, fields, rounds) => {
+    const cwd = chain([
+      { sequence: [{ agent: 'ok', ...fields }, { agent: 'ok' }], iterations: 2 },
+      { agent: 'ok' },
+    ])
+    const { code, events } = await runChain(cwd)
+    const ends = Array.from({ length: rounds }, () => reason)
+    expect([code, reasonsIn(events)]).toEqual([1, [...ends, 'skipped', 'skipped']])
+    const last = rounds === 2 ? 'max_iterations' : reason
+    expect(ofType(events, 'group_ended')).toMatchObject([{ round: rounds, reason: last }])
+  })
+
   test('may contain another, and each starts over in the outer round', async () => {
     const { cwd, code } = await typed('((ok -> bad):2 || ok):1 -> ok')
     expect([code, calls(cwd)]).toEqual([0, ['ok 1', 'bad 2', 'ok 1', 'bad 2', 'ok 3', 'ok 4']])
@@ -109,6 +130,24 @@ describe('a fallback', () => {
     const { cwd, code, events } = await typed('limited:3 || ok')
     expect([code, calls(cwd)]).toEqual([0, ['limited 1', 'ok 2']])
     expect(ofType(events, 'waiting')).toEqual([])
+  })
+
+  test.each<[string, object]>([
+    ['auth', { agent: 'login', iterations: 3 }],
+    ['budget', { agent: 'slow', maxDuration: '100ms' }],
+    ['blocked', { agent: 'blocked', iterations: 3 }],
+  ])('goes on after %s', async (reason, first) => {
+    const cwd = chain([{ fallback: [first, { agent: 'ok' }] }])
+    const { code, events } = await runChain(cwd)
+    expect([code, reasonsIn(events)]).toEqual([0, [reason, 'single_run']])
+  })
+
+  test('does not go on once the budget of the run is spent', async () => {
+    const cwd = chain([{ fallback: [{ agent: 'slow' }, { agent: 'ok' }] }], {
+      maxDuration: '100ms',
+    })
+    const { code, events } = await runChain(cwd)
+    expect([code, reasonsIn(events)]).toEqual([1, ['budget', 'skipped']])
   })
 
   test('is not entered after Ctrl-C, and a resume continues where it was', async () => {
@@ -158,6 +197,31 @@ describe('a group', () => {
     const { code, stdout } = await runChain(cwd)
     expect([code, calls(cwd)]).toEqual([0, ['ok 3']])
     expect(stdout).toContain('[forkhestra] Skipped: extra (when: false)\n')
+  })
+
+  test('checks its condition in its place', async () => {
+    const cwd = makeProject({
+      ok: AGENTS.ok,
+      'forge/orch/chains.json': JSON.stringify({
+        chains: {
+          c: {
+            steps: [
+              {
+                sequence: [{ agent: 'ok' }],
+                copies: 2,
+                env: { A: 'group' },
+                when: '[ "$A $FORKHESTRA_SCOPE" = "group g1/c2" ]',
+              },
+            ],
+          },
+        },
+      }),
+    })
+    const { code, stdout, events } = await runChain(cwd)
+    expect([code, calls(cwd)]).toEqual([0, ['ok 1']])
+    expect(stdout).toContain('g1#1 │ [forkhestra] Skipped: group g1')
+    const scopes = ofType(events, 'command').map(({ scope }) => scope.join('/'))
+    expect(scopes.toSorted()).toEqual(['g1/c1', 'g1/c2'])
   })
 
   test('continues at another item of its own list', async () => {

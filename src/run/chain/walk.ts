@@ -3,7 +3,7 @@ import type { End, Reason } from '../../records/events/schema.ts'
 import { firstOpen, positionIn, stepAt } from '../../records/events/state.ts'
 import { isComplete, isSettled } from '../../records/events/step-state.ts'
 import { keyOfScope } from '../../records/events/tree.ts'
-import { firstStep, lastStep, type Node } from '../../chain/plan/plan.ts'
+import { firstStep, lastStep, type Node, type StepNode } from '../../chain/plan/plan.ts'
 import { runCommand } from '../policy/command.ts'
 import { scopeOf } from '../place.ts'
 import { isStopping } from '../ports.ts'
@@ -111,8 +111,11 @@ async function checkCondition(
   run: OpenRun,
 ): Promise<RoundEnd | undefined> {
   const { when } = group.policy ?? {}
-  if (when === undefined || round > 1 || hasBegun(group, scope, run)) return undefined
-  const answer = await runCommand({ role: 'when', command: when }, run)
+  if (when === undefined || round > 1) return undefined
+  const steps = group.of.flatMap((item) => stepInstances(item, scope, run.ports.state()))
+  if (steps.some((each) => hasBegun(each, run))) return undefined
+  const step = run.branch?.place(steps[0]!) ?? steps[0]!
+  const answer = await runCommand({ role: 'when', command: when, step, group: scope }, run)
   const detail = `when: ${when}`
   if (answer.result === 'stopped') return 'stopped'
   if (answer.result === 'broken') return { reason: 'error', detail: `${detail}: ${answer.detail}` }
@@ -121,11 +124,9 @@ async function checkCondition(
   return { reason: 'skipped', detail, passed: true }
 }
 
-function hasBegun({ of }: GroupInstance, scope: readonly string[], { ports }: OpenRun): boolean {
-  const state = ports.state()
-  return of
-    .flatMap((item) => stepInstances(item, scope, state))
-    .some((step) => stepAt(state, step).rounds > (stepAt(state, step).earlierRounds ?? 0))
+function hasBegun(step: StepNode, { ports }: OpenRun): boolean {
+  const { rounds, earlierRounds = 0 } = stepAt(ports.state(), step)
+  return rounds > earlierRounds
 }
 
 async function runItems(

@@ -18,6 +18,8 @@ interface CommandRequest {
   /** Absent if it belongs to the whole chain. */
   readonly step?: StepNode | undefined
   readonly iteration?: number | undefined
+  /** The scope of a group, if it belongs to that; then `step` is its first step. */
+  readonly group?: readonly string[]
   /** Empty if absent. */
   readonly stdin?: string
 }
@@ -42,7 +44,7 @@ export async function runCommand(
   context: Context,
   stop: AbortSignal = context.ports.stop,
 ): Promise<CommandEnd> {
-  const { role, command, step, iteration } = request
+  const { role, command } = request
   const began = awakeMs()
   const tail = new Tail(context.ports.maskStream)
   const end = await supervise(request, tail, context, stop)
@@ -51,7 +53,7 @@ export async function runCommand(
   if (result === 'stopped') return { result, detail, tail: text }
   context.ports.emit({
     type: 'command',
-    ...placeIn(step, iteration, context),
+    ...placeIn(request, context),
     role,
     command,
     result: result === 'late' ? 'failed' : result,
@@ -62,8 +64,8 @@ export async function runCommand(
   return { result, detail, tail: text }
 }
 
-function placeIn(step: StepNode | undefined, iteration: number | undefined, { ports }: Context) {
-  if (step === undefined) return { scope: [] }
+function placeIn({ step, iteration, group }: CommandRequest, { ports }: Context) {
+  if (step === undefined || group !== undefined) return { scope: [...(group ?? [])] }
   const place = currentPlace(step, ports.state())
   return iteration === undefined
     ? place
@@ -77,7 +79,7 @@ async function supervise(
   stop: AbortSignal,
 ): Promise<Exit | Cut | SpawnError | undefined> {
   const { plan, ports, processes, spending } = context
-  const { command, step, iteration = 1, stdin } = request
+  const { command, step, iteration = 1, group, stdin } = request
   const launch = { ...shellLaunch(command), ...(stdin === undefined ? {} : { stdin }) }
   // The remaining time budget limits gates, but not hooks.
   const isGate = request.role === 'verify' || request.role === 'until'
@@ -90,7 +92,10 @@ async function supervise(
       env:
         step === undefined
           ? { ...runEnvironment(plan.run, ports), PWD: plan.cwd }
-          : stepEnvironment(step, iteration, context),
+          : {
+              ...stepEnvironment(step, iteration, context),
+              ...(group === undefined ? {} : { FORKHESTRA_SCOPE: group.join('/') }),
+            },
       grace: step?.policy.grace ?? DEFAULT_GRACE,
       limits: { timeoutMs: (step?.policy ?? DEFAULT_POLICY).timeoutMs, budget: over.signal },
       stop,
