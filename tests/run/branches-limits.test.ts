@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeChain, runChain, startChain } from '../support/chains.ts'
-import { forkhestra } from '../support/forkhestra.ts'
+import { forkhestra, Running } from '../support/forkhestra.ts'
 import { sh } from '../support/project.ts'
 import { journalOf, ofType, runsOf } from '../support/record.ts'
 
@@ -57,13 +57,36 @@ test('a usage limit of one agent keeps the others of its kind from starting unti
   expect(sorted[2]! - sorted[0]!).toBeGreaterThanOrEqual(6000)
 })
 
-test('a request to retry now ends all waits', async () => {
-  const cwd = makeChain([copies(3)], { agent: limited('$(date +%s) + 3000') }, { maxWait: '9h' })
-  const running = startChain(cwd)
-  for (const copy of [1, 2, 3]) await running.warned(`agent#${copy} │ [forkhestra] Waiting`)
+test('after kill -9 all continue to wait, and a request to retry now ends that', async () => {
+  const agent = limited('$(date +%s) + 3000')
+  const cwd = makeChain([copies(3)], { agent }, { maxWait: '9h', maxParallel: 1 })
+  const all = async (running: Running) => {
+    for (const copy of [1, 2, 3]) await running.warned(`agent#${copy} │ [forkhestra] Waiting`)
+  }
+  const killed = startChain(cwd)
+  await all(killed)
+  killed.signal('SIGKILL')
+  await killed.finished
+  const resumed = new Running(['resume'], { cwd })
+  await all(resumed)
+  const [run] = runsOf(cwd)
+  expect(ofType(journalOf(cwd, run!), 'iteration_started')).toHaveLength(1)
   writeFileSync(join(cwd, 'open'), '')
   expect((await forkhestra(['retry-now'], { cwd })).code).toBe(0)
-  expect((await running.finished).code).toBe(0)
-  const waited = ofType(journalOf(cwd, runsOf(cwd)[0]!), 'waited').map(({ cause }) => cause)
+  expect((await resumed.finished).code).toBe(0)
+  const waited = ofType(journalOf(cwd, run!), 'waited').map(({ cause }) => cause)
   expect(waited).toEqual(['retry_now', 'retry_now', 'retry_now'])
+})
+
+test('where a fallback does not wait, no other copy starts the agent that hit the limit', async () => {
+  const agent = limited('$(date +%s) + 3000')
+  const alternatives = [{ agent: './agent', iterations: 2 }, { agent: './other' }]
+  const cwd = makeChain(
+    [{ fallback: alternatives, copies: 3 }],
+    { agent, other: sh('exit 0') },
+    { maxParallel: 1 },
+  )
+  const { code, events } = await runChain(cwd)
+  const started = ofType(events, 'iteration_started').map(({ step }) => step)
+  expect([code, started]).toEqual([0, [1, 2, 2, 2]])
 })

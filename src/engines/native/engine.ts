@@ -26,7 +26,7 @@ export const nativeEngine: Engine<NativeAgent, LoopLaunch> = {
     ]
     return { kind: 'loop', agent, turn, argv, isStructured: true }
   },
-  limitScope: ({ provider, baseUrl }) => `${provider} ${baseUrl ?? ''}`,
+  limitScope: ({ provider, baseUrl, apiKeyEnv }) => JSON.stringify([provider, baseUrl, apiKeyEnv]),
   withModel(agent, model) {
     const { provider } = agent
     // A model name without a provider uses the agent's provider.

@@ -36,7 +36,7 @@ export async function openRun(plan: Plan, ports: Ports): Promise<OpenRun> {
     queues: new RunQueues(context),
     branches: new LazyBranches(context),
     slots: new Slots(plan.maxParallel ?? DEFAULT_PARALLEL),
-    limits: new SharedLimits(),
+    limits: new SharedLimits(plan, ports.state()),
     stopped: { isUnhandled: false },
   }
 }

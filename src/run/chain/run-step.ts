@@ -3,7 +3,7 @@ import { dropUndefined } from '../../base/objects.ts'
 import type { EventBody } from '../../records/events/event.ts'
 import type { End, RunEvent } from '../../records/events/schema.ts'
 import { stepAt } from '../../records/events/state.ts'
-import { isComplete, type StepState } from '../../records/events/step-state.ts'
+import { isComplete } from '../../records/events/step-state.ts'
 import { keyOf } from '../../records/events/tree.ts'
 import type { StepNode } from '../../chain/plan/plan.ts'
 import { nothingToBuild } from '../../chain/plan/task-verdict.ts'
@@ -174,8 +174,6 @@ async function loop(step: StepNode, run: OpenRun): Promise<End> {
     const broke = spending.spentBudget(step)
     if (broke !== undefined) return broke
     const place = iterationPlace(step, ports.state(), nextIteration(known))
-    // An earlier process may have ended during a wait.
-    pause ??= known.isAgain ? resumePause(known, patience) : undefined
     const shared = pause === undefined ? sharedPause(step, patience, run) : undefined
     if (shared !== undefined && 'reason' in shared) return shared
     pause ??= shared
@@ -190,7 +188,9 @@ async function loop(step: StepNode, run: OpenRun): Promise<End> {
     const turn = await inSlot(step, run, async () => {
       const next = await runIteration(step, place, patience, run)
       // Before another agent gets the slot.
-      return next && run.limits.join(step, next)
+      if (next !== undefined) return run.limits.join(step, next)
+      run.limits.note(step, stepAt(ports.state(), step).lastOutcome)
+      return undefined
     })
     if (turn.kind === 'end') return turn.end
     if (turn.kind === 'wait') {
@@ -245,11 +245,4 @@ function sharedPause(step: StepNode, patience: Patience, { limits }: OpenRun) {
   const limit = limits.limitOf(step)
   const next = limit && patience.after({ kind: 'rate_limited', ...limit })
   return next === undefined || 'reason' in next ? next : limits.join(step, next)
-}
-
-function resumePause({ lastOutcome }: StepState, patience: Patience): Pause | undefined {
-  if (lastOutcome?.kind !== 'rate_limited') return undefined
-  const isOver = (lastOutcome.resetsAt ?? 0) * 1000 <= Date.now()
-  const next = isOver ? undefined : patience.after(lastOutcome)
-  return next === undefined || 'reason' in next ? undefined : next
 }

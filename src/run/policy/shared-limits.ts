@@ -1,6 +1,8 @@
-import type { StepNode } from '../../chain/plan/plan.ts'
+import { stepsOf, type Plan, type StepNode } from '../../chain/plan/plan.ts'
 import { engineOf } from '../../engines/registry.ts'
-import type { Pause } from './patience.ts'
+import type { Outcome } from '../../records/events/schema.ts'
+import type { RunState } from '../../records/events/state.ts'
+import { Patience, type Pause } from './patience.ts'
 
 /** After the reset of a limit, agents start this far apart. */
 const APART_MS = 3000
@@ -19,6 +21,27 @@ interface SharedPause {
 export class SharedLimits {
   readonly #pauses = new Map<string, SharedPause>()
 
+  /** With the limits that an earlier process was waiting for. */
+  constructor({ root }: Plan, { steps }: RunState) {
+    for (const step of stepsOf(root)) {
+      for (const { number, isAgain, reason, lastOutcome } of steps) {
+        if (number !== step.number || !isAgain || reason !== undefined) continue
+        const next = lastOutcome && new Patience(step.policy).after(lastOutcome)
+        // A wait that would be too long ended its step: the user who resumes it wants another try.
+        if (next !== undefined && !('reason' in next)) this.note(step, lastOutcome)
+      }
+    }
+  }
+
+  /** Keeps others of its kind from starting until the limit is reset, even if this one does not wait for that. */
+  note(step: StepNode, outcome: Outcome | undefined): void {
+    if (outcome?.kind !== 'rate_limited' || outcome.resetsAt === undefined) return
+    const kind = limitKind(step)
+    const { error, resetsAt } = outcome
+    if (this.#current(kind) === undefined)
+      this.#pauses.set(kind, { until: resetsAt * 1000, error, waiting: 0 })
+  }
+
   /** Merges one agent's pause into that of its kind, and returns it with the agent's own start time. */
   join(step: StepNode, pause: Pause): Pause {
     if (pause.why !== 'quota') return pause
@@ -29,7 +52,7 @@ export class SharedLimits {
       return pause
     }
     // Times for the same limit differ slightly, because of jitter.
-    if (pause.until > known.until + SAME_MS) known.until = pause.until
+    if (known.waiting === 0 || pause.until > known.until + SAME_MS) known.until = pause.until
     known.waiting += 1
     return { ...pause, until: known.until + (known.waiting - 1) * APART_MS }
   }
