@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { AwakeClock } from './awake.ts'
+import { afterAwake, AwakeClock } from './awake.ts'
 
 const HOUR = 3_600_000
 const TICK_MS = 500
@@ -33,4 +33,15 @@ test.each([
 
 test('a busy second is not a gap', () => {
   expect(after({ timeMs: 1400, passedMs: 1400 })).toEqual({ ms: 3400, skippedMs: 0 })
+})
+
+test('a time that is already over is not a mistake of the program', async () => {
+  const warnings: string[] = []
+  const note = ({ name }: Error) => warnings.push(name)
+  process.on('warning', note)
+  const { promise, resolve } = Promise.withResolvers<void>()
+  afterAwake(-0.1, resolve)
+  await promise
+  process.off('warning', note)
+  expect(warnings).toEqual([])
 })

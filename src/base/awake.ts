@@ -77,7 +77,7 @@ export function afterAwake(ms: number, callback: () => void): () => void {
   const end = awakeMs() + ms
   let timer: Timer
   const wait = (rest: number) => {
-    timer = setTimeout(check, Math.min(rest, LONGEST_MS))
+    timer = setTimeout(check, Math.min(Math.max(rest, 0), LONGEST_MS))
   }
   const check = () => {
     const rest = end - awakeMs()
