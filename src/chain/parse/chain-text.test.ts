@@ -81,7 +81,9 @@ test.each([
   ['a*65', "The number of copies after '*' must be from 2 to 64.", ' ^^^'],
   ['a*', "The number of copies after '*' must be from 2 to 64.", ' ^'],
   ['a*4:3', 'Write the counts of an item as :N*K, each at most once.', '^^^^^'],
-  ['(a):3:4', "Missing '->' before ':3:4'.", '   ^^^^'],
+  ['(a):3:4', 'Write the counts of an item as :N*K, each at most once.', '     ^^'],
+  ['(a)*4:3', 'Write the counts of an item as :N*K, each at most once.', '     ^^'],
+  ['a:2*3*4', 'Write the counts of an item as :N*K, each at most once.', '^^^^^^^'],
   ['*4', "Missing agent before '*4'.", '^^'],
   ['@', "Missing chain name after '@'.", '^'],
   ['(a):0', "The count '0' is not a whole number from 1 to 100000.", '    ^'],
@@ -93,12 +95,15 @@ test.each([
 test.each([
   ['a -> b & c', 'a -> (b & c)', '(a -> b) & c'],
   ['a -> b & c -> d', 'a -> (b & c) -> d', '(a -> b) & (c -> d)'],
+  ['a -> b & c || d', 'a -> (b & (c || d))', '(a -> b) & (c || d)'],
+  ['a || b -> c & d', 'a || (b -> (c & d))', '(a || b) -> (c & d)'],
   ['a & b -> (c || d)', 'a & (b -> (c || d))', '(a & b) -> (c || d)'],
   ['(a || b & c):3 -> d', 'a || (b & c)', '(a || b) & c'],
 ])('%p is refused with both ways to put the parentheses', (text, first, second) => {
   const { message, hint } = refusal(text)
   expect(message).toContain('cannot be mixed without parentheses.\n')
   expect(hint).toBe(`Use: ${first}\n   or: ${second}`)
+  for (const way of [first, second]) expect(parseChain(way, nobody)).toBeArray()
 })
 
 test('a printed chain parses to the same chain', () => {

@@ -118,6 +118,8 @@ class Parser {
     if (/[:*@]/.test(text) && !/:\d+$/.test(text) && this.#isAgent(text))
       return { agent: text, ...this.#parseCounts(text) }
     const [, word = '', stars] = /^(.*?)(\*\d*)?$/s.exec(text) ?? []
+    const [, before = ''] = /^(.*\*\d+)(?::\d*)?$/.exec(word) ?? []
+    if (before !== '' && !this.#isAgent(before)) throw this.#wrongOrder(token)
     const { name, ...loop } = this.#splitCount({ text: word, offset })
     const copies =
       stars === undefined
@@ -126,7 +128,6 @@ class Parser {
     const counts = this.#parseCounts(text, { ...loop, ...copies })
     if (name.startsWith('@') && name.length > 1 && !this.#isAgent(name))
       return { chain: name.slice(1), ...counts }
-    if (/\*\d+$/.test(name) && !this.#isAgent(name)) throw this.#wrongOrder(token)
     return { agent: this.#checkName(token, name), ...counts }
   }
 
@@ -274,7 +275,7 @@ function makeGroup(kind: Kind, items: readonly ParsedItem[]): ParsedItem {
 /** Counts after a parenthesis or a space are separate tokens: `(a):3*4`. */
 function splitCounts(match: RegExpExecArray): Token[] {
   const { 0: text, index } = match
-  if (!/^[:*]\d*(?:\*\d*)?$/.test(text)) return [{ text, offset: index }]
+  if (!/^(?:[:*]\d*)+$/.test(text)) return [{ text, offset: index }]
   return [...text.matchAll(/[:*]\d*/g)].map((part) => ({
     text: part[0],
     offset: index + part.index,
@@ -289,7 +290,7 @@ function joinBy(sign: string, parts: readonly string[]): string {
     else groups.at(-1)!.push(part)
   }
   return groups
-    .map((group) => (group.length > 1 ? `(${group.join(' ')})` : group.join('')))
+    .map((group) => (group.length > 1 ? `(${joinBy(group[1]!, group)})` : group.join('')))
     .join(` ${sign} `)
 }
 
