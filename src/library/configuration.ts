@@ -9,8 +9,8 @@ import { renderPrompt } from '../chain/prompts/read-phases.ts'
 import {
   mapSteps,
   toChain,
+  toChainConfigs,
   toChainItem,
-  toItemConfig,
   type Chain,
   type Steps,
   type Substituted,
@@ -30,9 +30,7 @@ export async function loadConfig(cwd: string): Promise<ForkhestraConfig | null> 
 
 /** A named chain of a configuration; throws an error that lists the existing names. */
 export function getChain(config: ForkhestraConfig | ChainsConfig, name: string): Chain {
-  const chains = mapValues(config.chains as Readonly<Record<string, Chain>>, (chain) => {
-    return { ...chain, steps: chain.steps.map(toItemConfig) }
-  })
+  const chains = toChainConfigs(config.chains)
   return withLoops(expandChain(findChain(chains, name), chains, name))
 }
 

@@ -21,7 +21,15 @@ import { recordPlaces } from '../records/journal/record-folder.ts'
 import { isDone, itemsOf, type RunState } from '../records/events/state.ts'
 import { isComplete, type StepState } from '../records/events/step-state.ts'
 import { runReady, makeFrontEnd, withStopSignals, type SessionOptions } from './session.ts'
-import { stepsIn, toChain, toItemConfig, type ChainStep, type Steps } from './steps.ts'
+import {
+  stepsIn,
+  toChain,
+  toChainConfigs,
+  toItemConfig,
+  type Chain,
+  type ChainItem,
+  type Steps,
+} from './steps.ts'
 
 interface ExecuteOptions extends SessionOptions {
   readonly cwd?: string | undefined
@@ -43,6 +51,8 @@ export interface ChainOptions extends ExecuteOptions {
   readonly chainPrompt?: string | undefined
   readonly chainPromptFile?: string | undefined
   readonly agentDefaults?: Readonly<Record<string, AgentConfig>> | undefined
+  /** The chains that `steps` use by name, as in `config.chains`. */
+  readonly chains?: Readonly<Record<string, Chain>> | undefined
   /** Limits, gates and other fields of a chain in the configuration. */
   readonly policy?: Readonly<ChainPolicyConfig> | undefined
   /** The same as `args`. */
@@ -161,20 +171,20 @@ async function prepare(options: ChainOptions): Promise<ReadyRun> {
 function chainOf(options: ChainOptions): ChainConfig {
   const { steps: given, prompt: own, promptFile: ownFile, ...rest } = toChain(options.steps)
   const steps = given.map(toItemConfig)
-  checkIterations(stepsIn(given))
+  checkIterations(given)
   const { chainPrompt, chainPromptFile, policy } = options
   // The chain's own text must not override a file given here.
   const isGiven = chainPrompt !== undefined || chainPromptFile !== undefined
   const [prompt, promptFile] = isGiven ? [chainPrompt, chainPromptFile] : [own, ownFile]
   const chain = { ...rest, ...policy, steps, ...dropUndefined({ prompt, promptFile }) }
   checkChain(chain)
-  return expandChain(chain, {})
+  return expandChain(chain, toChainConfigs(options.chains ?? {}))
 }
 
 /** Checks what the types cannot express. */
-function checkIterations(steps: readonly ChainStep[]): void {
-  if (steps.length === 0) throw new UserError('A chain needs at least one step.')
-  for (const { agent, iterations, loop } of steps) {
+function checkIterations(items: readonly ChainItem[]): void {
+  if (items.length === 0) throw new UserError('A chain needs at least one step.')
+  for (const { agent, iterations, loop } of stepsIn(items)) {
     const isCount = Number.isInteger(iterations) && iterations >= 1 && iterations <= MAX_ITERATIONS
     if (!loop || isCount) continue
     throw new UserError(

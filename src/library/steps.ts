@@ -3,6 +3,7 @@ import { UserError } from '../base/errors.ts'
 import { parseChain as parse } from '../chain/parse/chain-text.ts'
 import type {
   ChainConfig,
+  ChainsConfig,
   GroupConfig,
   ItemConfig,
   StepConfig,
@@ -121,8 +122,10 @@ function loopOf({ iterations }: StepConfig): Pick<ChainStep, 'iterations' | 'loo
 }
 
 export function toItemConfig(item: ChainItem): ItemConfig {
-  const [converted] = mapSteps([item], ({ iterations, loop, args, ...rest }) => {
-    const own = loop ? { iterations } : {}
+  const [converted] = mapSteps([item], (step) => {
+    const { iterations, loop, args, ...rest } = step
+    // A step as it is written in the configuration does not have `loop`.
+    const own = loop || !('loop' in step) ? dropUndefined({ iterations }) : {}
     const config: StepConfig = {
       ...rest,
       ...own,
@@ -131,4 +134,14 @@ export function toItemConfig(item: ChainItem): ItemConfig {
     return config as ChainStep
   })
   return converted as ItemConfig
+}
+
+/** Chains in the form of the configuration. */
+export function toChainConfigs(
+  chains: ChainsConfig['chains'] | Readonly<Record<string, Chain>>,
+): Readonly<Record<string, ChainConfig>> {
+  const all = Object.entries(chains as Readonly<Record<string, Chain>>)
+  return Object.fromEntries(
+    all.map(([name, chain]) => [name, { ...chain, steps: chain.steps.map(toItemConfig) }]),
+  )
 }

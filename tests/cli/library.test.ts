@@ -6,6 +6,7 @@ import {
   loadAgentSystemPrompt,
   loadConfig,
   MODE_AWARENESS_PREFIX,
+  parseChain,
   parseDSL,
   readPromptFile,
   resolvePrompt,
@@ -31,6 +32,45 @@ test('parseDSL returns the steps of a chain', () => {
   expect(parseDSL('agent:abc', (name) => name === 'agent:abc')).toEqual([
     { agent: 'agent:abc', iterations: 1, loop: false },
   ])
+})
+
+test('parseChain returns groups, copies and names of chains; parseDSL points to it', () => {
+  const step = (agent: string) => ({ agent, iterations: 1, loop: false })
+  const chain = parseChain(
+    '(a:2*3 -> b) -> (a & @other) -> (a || x:abc)',
+    (name) => name === 'x:abc',
+  )
+  expect(chain).toEqual([
+    { sequence: [{ agent: 'a', iterations: 2, loop: true, copies: 3 }, step('b')] },
+    { parallel: [step('a'), { chain: 'other' }] },
+    { fallback: [step('a'), step('x:abc')] },
+  ])
+  for (const text of ['a & b', 'a*2', 'a -> (b -> c)', '@other'])
+    expect(() => parseDSL(text)).toThrow(
+      expect.objectContaining({ hint: expect.stringContaining('parseChain') }),
+    )
+})
+
+test('executeChain runs groups, and the chains that they use', async () => {
+  const cwd = makeProject({
+    ok: sh('exit 0'),
+    bad: sh('exit 3'),
+    loop: sh('[ "$FORKHESTRA_ITERATION" = 2 ] && echo ORCHESTRA_COMPLETE'),
+  })
+  const written: ChainsConfig = {
+    chains: { twice: { steps: [{ agent: './loop', iterations: 2 }] } },
+  }
+  const twice = getChain(written, 'twice')
+  expect(twice.steps).toEqual([{ agent: './loop', iterations: 2, loop: true }])
+  const steps = parseChain('(./bad || ./ok) -> (@twice & ./ok*2)')
+  const { success, ...result } = await executeChain({ steps, cwd, chains: { twice } })
+  const reasons = result.steps.map(({ agent, result: { reason } }) => `${agent} ${reason}`)
+  const ok = './ok single_run'
+  expect([success, reasons]).toEqual([true, ['./bad agent_failed', ok, './loop marker', ok, ok]])
+  const circle = { a: { steps: parseChain('@b') }, b: { steps: parseChain('@a') } }
+  expect(executeChain({ steps: parseChain('@a'), cwd, chains: circle })).rejects.toThrow(
+    "Chain 'a' runs itself: a -> b -> a.",
+  )
 })
 
 test('loadConfig, getChain and substituteVars make steps from a file', async () => {
