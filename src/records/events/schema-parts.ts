@@ -1,5 +1,11 @@
 import { z } from 'zod'
 
+// Optional fields with a description.
+export const text = (description: string) => z.string().optional().describe(description)
+export const texts = (description: string) => z.array(z.string()).optional().describe(description)
+export const integer = (description: string) => z.int().optional().describe(description)
+export const flag = (description: string) => z.boolean().optional().describe(description)
+
 const budgetLimit = z.enum(['cost', 'tokens', 'time'])
 
 export const outcome = z
@@ -8,7 +14,7 @@ export const outcome = z
     z.object({
       kind: z.literal('exited'),
       code: z.int(),
-      error: z.string().optional().describe('The error that the agent reported.'),
+      error: text('The error that the agent reported.'),
       cause: z.literal('context_full').optional(),
     }),
     z.object({ kind: z.literal('signalled'), signal: z.string() }),
@@ -22,7 +28,7 @@ export const outcome = z
     z.object({
       kind: z.literal('rate_limited'),
       error: z.string(),
-      resetsAt: z.int().optional().describe('Unix time in seconds.'),
+      resetsAt: integer('Unix time in seconds.'),
     }),
     z.object({ kind: z.literal('timed_out'), ms: z.int().describe('The limit.') }),
     z.object({ kind: z.literal('idle'), ms: z.int().describe('The limit.') }),
@@ -35,7 +41,7 @@ export const outcome = z
     z.object({
       kind: z.literal('spawn_failed'),
       error: z.string(),
-      hint: z.string().optional().describe('What to do about it.'),
+      hint: text('What to do about it.'),
     }),
     z.object({ kind: z.literal('interrupted') }),
   ])
@@ -100,7 +106,7 @@ export const refusal = z
 export const lacks = z
   .object({
     what: z.array(z.string()).describe('Each secret with the text before it and its location.'),
-    prompt: z.boolean().optional().describe('True if passing the prompt again is enough.'),
+    prompt: flag('True if passing the prompt again is enough.'),
   })
   .describe(
     'Masked secrets of the plan, which a resume needs again because the record does not contain them.',
@@ -109,14 +115,11 @@ export const lacks = z
 export const inRun = {
   at: z.iso.datetime().describe('When, in UTC.'),
   run: z.string().describe('Id of the run.'),
-  seq: z.int().optional().describe('Number of the event in its run; live output has none.'),
+  seq: integer('Number of the event in its run; live output has none.'),
   worker: z.string().describe('Which process wrote the event.'),
-  skippedMs: z
-    .int()
-    .optional()
-    .describe(
-      'How far the clock has moved, since this process started, while it was not running: it was stopped, the machine slept, or the clock was set. Time limits exclude it.',
-    ),
+  skippedMs: integer(
+    'How far the clock has moved, since this process started, while it was not running: it was stopped, the machine slept, or the clock was set. Time limits exclude it.',
+  ),
 }
 export const inStep = {
   ...inRun,
@@ -145,10 +148,9 @@ export const inIteration = {
   attempt: z.int().min(1).describe('1, or more if the same iteration is repeated.'),
 }
 
-export const ofTask = z
-  .string()
-  .optional()
-  .describe('The sub-agent that it belongs to; absent for the agent of the step itself.')
+export const ofTask = text(
+  'The sub-agent that it belongs to; absent for the agent of the step itself.',
+)
 
 export const inTask = {
   ...inIteration,
@@ -168,7 +170,7 @@ export const asideWork = z
   .object({
     branch: z.string(),
     into: z.string().describe('The git branch that it belongs to.'),
-    isDiverged: z.boolean().optional().describe('True if that branch has other commits.'),
+    isDiverged: flag('True if that branch has other commits.'),
   })
   .describe('A branch of the run with merged work.')
 
@@ -203,13 +205,13 @@ export const leftInQueue = z
 
 export const promptSource = z.object({
   level: z.enum(['command line', 'step', 'chain', 'agent default', 'built-in']),
-  file: z.string().optional().describe('Absent for inline text.'),
+  file: text('Absent for inline text.'),
 })
 
 export const leftover = z.object({
   pid: z.int(),
   command: z.string(),
-  survived: z.boolean().optional().describe('True if not even SIGKILL ended it.'),
+  survived: flag('True if not even SIGKILL ended it.'),
 })
 
 const tokens = z.object({
@@ -233,21 +235,20 @@ export const spent = z
   })
   .describe('Total time and usage, as far as the agents report it.')
 
-export const unmarked = z
-  .boolean()
-  .optional()
-  .describe('True if a planner printed no marker and the chain continues with its tasks.')
+export const unmarked = flag(
+  'True if a planner printed no marker and the chain continues with its tasks.',
+)
 
 export const ends = z.object({
   reason,
   unmarked,
-  detail: z.string().optional().describe('The reason in words, for people.'),
+  detail: text('The reason in words, for people.'),
   cause,
 })
 
 export const changes = z
   .object({
-    head: z.string().optional().describe('The commit at the end.'),
+    head: text('The commit at the end.'),
     commits: z.int().min(0),
     files: z.array(z.string()).describe('Changed files, at most 100.'),
     fileCount: z.int().min(0),
@@ -256,17 +257,14 @@ export const changes = z
 
 export const usage = z
   .object({
-    session: z.string().optional().describe('Session id of the agent.'),
+    session: text('Session id of the agent.'),
     model: z.string().optional(),
     turns: z.int().optional(),
     costUsd: z.number().optional().describe('The cost that the agent reported.'),
     billing: billing.optional(),
     tokens: tokens.optional(),
-    denied: z.int().optional().describe('How many tool calls were denied.'),
+    denied: integer('How many tool calls were denied.'),
   })
   .describe('Usage of an iteration, as far as the agent reports it.')
 
-export const parent = z
-  .string()
-  .optional()
-  .describe('The tool call of the sub-agent that it belongs to.')
+export const parent = text('The tool call of the sub-agent that it belongs to.')

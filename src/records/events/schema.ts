@@ -5,8 +5,10 @@ import {
   cause,
   changes,
   copies,
+  integer,
   ends,
   failureClass,
+  flag,
   inBranch,
   inGroup,
   inIteration,
@@ -24,6 +26,8 @@ import {
   reason,
   refusal,
   spent,
+  text,
+  texts,
   unmarked,
   usage,
   worktree,
@@ -41,28 +45,28 @@ const openTasks = z.array(z.string()).optional()
 const stepSummary = {
   step: z.int().min(1),
   agent: z.string(),
-  name: z.string().optional().describe('Display name.'),
-  maxIterations: z.int().optional().describe('Absent if the agent runs once.'),
-  isRecovery: z.boolean().optional().describe('True if it runs only if another fails.'),
-  within: z.string().optional().describe('Id of the group that contains it; absent at the top.'),
+  name: text('Display name.'),
+  maxIterations: integer('Absent if the agent runs once.'),
+  isRecovery: flag('True if it runs only if another fails.'),
+  within: text('Id of the group that contains it; absent at the top.'),
   copies: z.int().min(2).optional().describe('How many copies run in parallel.'),
 }
 
 const groupSummary = z.object({
   id: z.string(),
   kind: z.enum(['sequence', 'parallel', 'fallback']),
-  name: z.string().optional().describe('Display name.'),
+  name: text('Display name.'),
   within: stepSummary.within,
   first: z.int().min(1).describe('Number of its first step.'),
   last: z.int().min(1).describe('Number of its last step.'),
-  maxRounds: z.int().optional().describe('Absent if it is not repeated.'),
+  maxRounds: integer('Absent if it is not repeated.'),
   copies: stepSummary.copies,
 })
 
 const launch = {
-  pid: z.int().optional().describe('Absent if the agent has no process, or could not be started.'),
-  argv: z.array(z.string()).optional().describe('The exact command.'),
-  promptHash: z.string().optional().describe('SHA-256 of the prompt.'),
+  pid: integer('Absent if the agent has no process, or could not be started.'),
+  argv: texts('The exact command.'),
+  promptHash: text('SHA-256 of the prompt.'),
 }
 
 const work = {
@@ -79,9 +83,9 @@ export const eventSchema = z.discriminatedUnion('type', [
     version: z.string().describe('Version of forkhestra.'),
     pid: z.int(),
     cwd: z.string(),
-    chain: z.string().optional().describe('Name of the chain, if it has one.'),
-    record: z.string().optional().describe('Folder with the record of the run.'),
-    outerRun: z.string().optional().describe('Id of the run whose agent started this one.'),
+    chain: text('Name of the chain, if it has one.'),
+    record: text('Folder with the record of the run.'),
+    outerRun: text('Id of the run whose agent started this one.'),
     steps: z.array(z.object(stepSummary)).describe('Summary of the steps.'),
     groups: z.array(groupSummary).optional().describe('Summary of the groups; absent if none.'),
     lacks: lacks.optional(),
@@ -113,8 +117,8 @@ export const eventSchema = z.discriminatedUnion('type', [
     type: z.literal('group_ended'),
     ...inGroup,
     reason,
-    detail: z.string().optional().describe('The reason in words, for people.'),
-    passed: z.boolean().optional().describe('True if it was skipped by a condition.'),
+    detail: text('The reason in words, for people.'),
+    passed: flag('True if it was skipped by a condition.'),
     spent: spent.optional(),
   }),
   z.object({
@@ -155,30 +159,27 @@ export const eventSchema = z.discriminatedUnion('type', [
     ...inBranch,
     result: z.enum(['merged', 'conflict', 'gate_failed', 'error']),
     tip: z.string().describe('The commit that was handed in.'),
-    commit: z.string().optional().describe('The commit that contains it, if it was merged.'),
-    commits: z.int().optional().describe('How many commits of the branch are new in it.'),
+    commit: text('The commit that contains it, if it was merged.'),
+    commits: integer('How many commits of the branch are new in it.'),
     copies: copies.optional(),
-    aside: z
-      .string()
-      .optional()
-      .describe('Why it is not on the target branch yet but on a branch of the run.'),
-    files: z.array(z.string()).optional().describe('Files with conflicts.'),
-    detail: z.string().optional().describe('Why it was not merged, for people.'),
-    feedback: z.string().optional().describe('What the next prompt says about it.'),
+    aside: text('Why it is not on the target branch yet but on a branch of the run.'),
+    files: texts('Files with conflicts.'),
+    detail: text('Why it was not merged, for people.'),
+    feedback: text('What the next prompt says about it.'),
   }),
   z.object({
     type: z.literal('branch_ended'),
     ...inBranch,
     path: z.string().describe('Its worktree.'),
-    kept: z.string().optional().describe('Why it still exists; absent if it was removed.'),
-    hasCommits: z.boolean().optional().describe('True if it has unmerged commits.'),
+    kept: text('Why it still exists; absent if it was removed.'),
+    hasCommits: flag('True if it has unmerged commits.'),
   }),
   z.object({
     type: z.literal('step_started'),
     ...inStep,
     agent: z.string(),
-    maxIterations: z.int().optional().describe('Absent if the agent runs once.'),
-    when: z.string().optional().describe('The condition that decides whether the agent starts.'),
+    maxIterations: integer('Absent if the agent runs once.'),
+    when: text('The condition that decides whether the agent starts.'),
     openTasks: openTasks.describe('The open tasks, if the agent builds from tasks.'),
   }),
   z.object({
@@ -209,7 +210,7 @@ export const eventSchema = z.discriminatedUnion('type', [
     result: z.enum(['ok', 'failed', 'broken']).describe('broken: it could not be run.'),
     detail: z.string().describe('The result in words.'),
     ms: z.int().describe('Duration.'),
-    tail: z.string().optional().describe('The end of its output, if it did not succeed.'),
+    tail: text('The end of its output, if it did not succeed.'),
   }),
   z.object({
     type: z.literal('waiting'),
@@ -229,7 +230,7 @@ export const eventSchema = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('jump'),
     ...inStep,
-    group: z.string().optional().describe('Id of the group that failed; absent for a step.'),
+    group: text('Id of the group that failed; absent for a step.'),
     to: z.int().min(1).describe('The next step, or the first step of the next group.'),
     count: z.int().min(1).describe('How many times this step has sent the run back.'),
     times: z.int().min(1).describe('How many times it may do so.'),
@@ -239,10 +240,10 @@ export const eventSchema = z.discriminatedUnion('type', [
     ...inIteration,
     task: ofTask,
     stream: z.enum(['out', 'err']),
-    text: z.string().optional().describe('The text that the agent printed (in --json).'),
-    log: z.string().optional().describe('Log that contains the bytes (in the journal).'),
-    offset: z.int().optional().describe('Offset of the bytes in the output of the iteration.'),
-    bytes: z.int().optional().describe('Number of bytes.'),
+    text: text('The text that the agent printed (in --json).'),
+    log: text('Log that contains the bytes (in the journal).'),
+    offset: integer('Offset of the bytes in the output of the iteration.'),
+    bytes: integer('Number of bytes.'),
   }),
   z.object({
     type: z.literal('message'),
@@ -265,8 +266,8 @@ export const eventSchema = z.discriminatedUnion('type', [
     task: ofTask,
     name: z.string(),
     ms: z.int().describe('Duration.'),
-    error: z.string().optional().describe('Why the call failed.'),
-    diff: z.string().optional().describe('Its changes, as a unified diff.'),
+    error: text('Why the call failed.'),
+    diff: text('Its changes, as a unified diff.'),
   }),
   z.object({
     type: z.literal('limit'),
@@ -274,7 +275,7 @@ export const eventSchema = z.discriminatedUnion('type', [
     task: ofTask,
     status: z.string().describe('allowed, allowed_warning or rejected.'),
     resetsAt: z.number().optional().describe('Unix time in seconds.'),
-    kind: z.string().optional().describe('Which quota.'),
+    kind: text('Which quota.'),
     utilization: z.number().optional().describe('From 0 to 1.'),
   }),
   z.object({ type: z.literal('marker_refused'), ...inIteration, why: refusal }),
@@ -282,28 +283,19 @@ export const eventSchema = z.discriminatedUnion('type', [
     type: z.literal('iteration_ended'),
     ...inIteration,
     outcome,
-    exitCode: z
-      .int()
-      .optional()
-      .describe('Exit code of the agent, if it exited and the outcome is not `exited`.'),
+    exitCode: integer('Exit code of the agent, if it exited and the outcome is not `exited`.'),
     ...work,
-    again: z.boolean().optional().describe('True if it does not count and is repeated.'),
+    again: flag('True if it does not count and is repeated.'),
     ends: ends.optional().describe('How the step ends, if this iteration ends it.'),
     changes: changes.optional(),
-    tasks: z.array(z.string()).optional().describe('Tasks that the agent worked on.'),
-    changedTasks: z
-      .boolean()
-      .optional()
-      .describe('True if a planner created or changed tasks of forge-tasks.'),
+    tasks: texts('Tasks that the agent worked on.'),
+    changedTasks: flag('True if a planner created or changed tasks of forge-tasks.'),
     openTasks: openTasks.describe('Open tasks that no earlier event of the step lists.'),
-    fingerprint: z.string().optional().describe('Changes when there is progress.'),
+    fingerprint: text('Changes when there is progress.'),
     idle: z.int().min(0).optional().describe('Iterations without progress so far.'),
-    feedback: z.string().optional().describe('What the next prompt says about a failed gate.'),
-    tip: z.string().optional().describe('The last commit of its branch.'),
-    handsIn: z
-      .boolean()
-      .optional()
-      .describe('True if the work of the branch is merged before anything else happens in it.'),
+    feedback: text('What the next prompt says about a failed gate.'),
+    tip: text('The last commit of its branch.'),
+    handsIn: flag('True if the work of the branch is merged before anything else happens in it.'),
   }),
   z.object({
     type: z.literal('step_ended'),
@@ -312,18 +304,12 @@ export const eventSchema = z.discriminatedUnion('type', [
     reason,
     iterations: z.int().min(0),
     failures: z.int().min(0).describe('How many iterations ended with an error of the agent.'),
-    detail: z.string().optional().describe('The reason in words, for people.'),
+    detail: text('The reason in words, for people.'),
     cause,
-    passed: z.boolean().optional().describe('True if it was skipped by a condition.'),
+    passed: flag('True if it was skipped by a condition.'),
     unmarked,
-    deletedTasks: z
-      .array(z.string())
-      .optional()
-      .describe('Open tasks that were deleted during the step.'),
-    blockedTasks: z
-      .array(z.string())
-      .optional()
-      .describe('Tasks with the status Blocked, if they are why the step is blocked.'),
+    deletedTasks: texts('Open tasks that were deleted during the step.'),
+    blockedTasks: texts('Tasks with the status Blocked, if they are why the step is blocked.'),
     spent: spent.optional(),
   }),
   z.object({
@@ -343,19 +329,19 @@ export const eventSchema = z.discriminatedUnion('type', [
     ...inTask,
     parent: z.string().describe('The agent that queued it.'),
     agent: z.string(),
-    isStructured: z.boolean().optional().describe('True if events report its output.'),
+    isStructured: flag('True if events report its output.'),
     ...launch,
     worktree: worktree.optional(),
   }),
   z.object({
     type: z.literal('task_ended'),
     ...inTask,
-    parent: z.string().optional().describe('As in task_started; absent if its worker was lost.'),
-    agent: z.string().optional().describe('Absent if its worker was lost.'),
+    parent: text('As in task_started; absent if its worker was lost.'),
+    agent: text('Absent if its worker was lost.'),
     success: z.boolean(),
     class: failureClass.optional(),
     error: z.string().optional(),
-    again: z.boolean().optional().describe('True if it is retried.'),
+    again: flag('True if it is retried.'),
     ...work,
     worktree: worktree.optional(),
     notQueued: z.array(notQueued).optional(),
@@ -379,7 +365,7 @@ export const eventSchema = z.discriminatedUnion('type', [
     type: z.literal('record_lost'),
     ...inRun,
     why: z.string().describe('Why the run continues without a record.'),
-    partly: z.boolean().optional().describe('True if only the last events are missing from it.'),
+    partly: flag('True if only the last events are missing from it.'),
   }),
   z.object({
     type: z.literal('run_ended'),
@@ -396,10 +382,7 @@ export const eventSchema = z.discriminatedUnion('type', [
       })
       .optional()
       .describe('What stopped the run early.'),
-    unhandled: z
-      .boolean()
-      .optional()
-      .describe('True if it was stopped before it could handle the failure of its last step.'),
+    unhandled: flag('True if it was stopped before it could handle the failure of its last step.'),
     leftovers: z
       .array(leftover)
       .describe('Processes that the agents left running and forkhestra ended.'),
@@ -408,10 +391,9 @@ export const eventSchema = z.discriminatedUnion('type', [
       .array(asideWork)
       .optional()
       .describe('Merged work that is not on its target branch; absent if none.'),
-    uncommitted: z
-      .int()
-      .optional()
-      .describe('How many files the run changed and left uncommitted; absent if none or unknown.'),
+    uncommitted: integer(
+      'How many files the run changed and left uncommitted; absent if none or unknown.',
+    ),
     queue: leftInQueue.optional(),
   }),
   z.object({
@@ -422,15 +404,14 @@ export const eventSchema = z.discriminatedUnion('type', [
         z.object({
           ...stepSummary,
           kind: z.string().describe('How the agent is run: binary, claude or native.'),
-          agentFile: z.string().optional().describe('The Claude Code file that defines it.'),
+          agentFile: text('The Claude Code file that defines it.'),
           args: z.array(z.string()),
           prompt: z.object({ text: z.string(), source: promptSource }).optional(),
           argv: z.array(z.string()),
-          queueTools: z.boolean().optional().describe('True if it gets queue and inbox as tools.'),
-          buildsFromTasks: z
-            .boolean()
-            .optional()
-            .describe('True if its marker counts only when no task of forge-tasks is ready.'),
+          queueTools: flag('True if it gets queue and inbox as tools.'),
+          buildsFromTasks: flag(
+            'True if its marker counts only when no task of forge-tasks is ready.',
+          ),
           phases: z
             .object({ setup: z.array(promptCommand), teardown: z.array(promptCommand) })
             .optional()
