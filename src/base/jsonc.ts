@@ -49,7 +49,6 @@ type Suggest = (key: string | number | undefined, value: unknown) => string
 /** The expected content of a file. The `error` of a schema completes "expected …" in messages. */
 interface Format<S extends Schema> {
   schemaOf(value: unknown): S
-  /** The hint for an empty file. */
   readonly emptyHint: string
   /** The tail of a message about a wrong value, e.g. `, did you mean 'x'?` */
   readonly suggest?: Suggest

@@ -155,7 +155,6 @@ export class KeptFolder {
   }
 }
 
-/** Removes such a file if it exists. */
 export function removeFileIn(root: string, name: string): void {
   if (existsSync(join(root, name))) withFileIn(root, name, (path) => rmSync(path, { force: true }))
 }

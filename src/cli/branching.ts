@@ -9,7 +9,6 @@ import type { Request } from '../chain/plan/request.ts'
 import type { Project } from '../host/project.ts'
 import { UsageError, type Input } from './command.ts'
 
-/** The options for branches. */
 export function readBranching(input: Input, project: Project): NonNullable<Request['branching']> {
   const setup = input.text('setup')
   if (setup?.trim() === '')

@@ -34,7 +34,6 @@ export function projectOf(input: Input): Project {
   return project
 }
 
-/** The path of `--config`, relative to the project. */
 export function configPath(input: Input, project: Project): string | undefined {
   const given = input.text('config')
   return given === undefined ? undefined : pathFromProject(given, project)

@@ -9,7 +9,6 @@ const NO_REPOSITORY =
   'Next: create a git repository, without which agents cannot commit:\n  git init'
 const OFFER = 'forkhestra init --agents-md'
 
-/** The command `init`. */
 export async function initProject(input: Input): Promise<number> {
   const project = projectOf(input)
   refuseNestedProject(project, 'forkhestra init')

@@ -17,7 +17,6 @@ import { columns } from './help.ts'
 
 const DESCRIPTION_WIDTH = 80
 
-/** The command `list`. */
 export async function listChains(input: Input): Promise<number> {
   const project = projectOf(input)
   const { folder: cwd } = project
@@ -77,7 +76,6 @@ interface ListedAgent {
   readonly isBuiltIn: boolean
   /** The file of a Claude Code agent. */
   readonly file?: string | undefined
-  /** The folder of that file. */
   readonly folder?: string
   readonly description?: string
 }

@@ -144,7 +144,6 @@ interface DirectSettings extends AnyAgent {
   readonly inheritsModel?: boolean
 }
 
-/** An agent that `claude` runs. */
 export interface ClaudeAgent extends DirectSettings {
   readonly engine: 'claude'
   /** Absolute path of `claude`. */

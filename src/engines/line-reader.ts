@@ -31,12 +31,10 @@ export class LineReader {
     if (this.#length > 0) this.#emit(Buffer.alloc(0))
   }
 
-  /** The length of the incomplete line. */
   get length(): number {
     return this.#length
   }
 
-  /** The incomplete line. */
   get partial(): Buffer {
     return Buffer.concat(this.#parts)
   }

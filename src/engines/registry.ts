@@ -5,7 +5,6 @@ import { binaryEngine } from './program/engine.ts'
 
 const ENGINES = { binary: binaryEngine, claude: claudeEngine, native: nativeEngine }
 
-/** The engine that runs an agent. */
 export function engineOf<Agent extends ResolvedAgent>({ engine }: Agent): Engine<Agent, Launch> {
   // The compiler does not see that agent and engine belong together.
   return ENGINES[engine] as unknown as Engine<Agent, Launch>

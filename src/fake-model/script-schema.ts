@@ -54,7 +54,6 @@ const usageSchema = z.strictObject(
   { error: 'an object such as { "input": 100, "output": 20 }' },
 )
 
-/** How long until the limit is reset. */
 const limit = z.optional(
   text.check(z.refine(isDuration, { error: 'the time until the limit is reset: 20s, 5h, 7d' })),
 )

@@ -12,7 +12,6 @@ import { makeTaskPort } from './task-port.ts'
 
 /** What a bundled agent is asked to do. */
 interface Assignment {
-  /** Id of a task. */
   readonly task?: string | undefined
   readonly words?: string | undefined
 }

@@ -15,7 +15,6 @@ type User = Pick<FrontEnd, 'confirm' | 'env'>
 
 interface DeadRun {
   readonly run: string
-  /** The folder of its record. */
   readonly record: string
 }
 

@@ -123,7 +123,6 @@ export async function executeChain(options: ChainOptions): Promise<ChainResult> 
   })
 }
 
-/** The result of a run, from its events. */
 export function resultOf(id: string, state: RunState): ChainResult {
   const { record } = state
   const steps = state.steps.filter(({ isRecovery }) => isRecovery !== true)

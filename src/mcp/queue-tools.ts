@@ -4,7 +4,6 @@ import { callTool } from '../queue/tools/tool.ts'
 import { TOOLS } from '../queue/tools/tools.ts'
 import { textResult, errorResult, type ServedTool } from './tool.ts'
 
-/** The tools of queue and inbox. */
 export function queueTools(provider: QueueProvider): ServedTool[] {
   return TOOLS.map((tool) => ({
     ...tool,

@@ -17,7 +17,6 @@ export type HistoryKind =
   /** An agent of a step has started or stopped working. */
   | 'main'
 
-/** One row of the history. */
 export interface HistoryEntry {
   readonly what: HistoryKind
   /** The id of a task or of a message. */

@@ -60,7 +60,6 @@ export interface InboxLine {
   readonly to?: string
   readonly kind: InboxMessage['kind']
   readonly ageMs: number
-  /** Whether it is leased to a reader. */
   readonly isLeased: boolean
   readonly reader?: string
 }

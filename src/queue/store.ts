@@ -82,7 +82,6 @@ export interface QueueStore {
    * senders (default: all running agents) before that.
    */
   take(run: string, agent: Agent, query: TakeQuery, reader: string): Promise<Taken>
-  /** Renews the leases of a reader. */
   renew(run: string, agent: Agent, reader: string): Promise<void>
   /** Deletes delivered messages; false for each whose lease this reader has lost. */
   ack(leases: readonly Lease[]): Promise<readonly boolean[]>
@@ -177,7 +176,6 @@ export interface Counts {
   readonly ready: number
   readonly running: number
   readonly ended: number
-  /** Unacknowledged messages. */
   readonly messages: number
   readonly queueLeft: number
   readonly slotsLeft: number

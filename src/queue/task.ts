@@ -80,7 +80,6 @@ export interface TaskHead {
   /** Time in this state, by the store's clock. */
   readonly ageMs: number
   readonly worker: string | null
-  /** Why it was cancelled. */
   readonly cancelled: string | null
 }
 
@@ -114,7 +113,6 @@ export type Agent = string | Known | Acting
 
 interface Known {
   readonly name: string
-  /** The id of its task. */
   readonly task: string
 }
 

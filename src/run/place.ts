@@ -4,7 +4,6 @@ import { stepAt, type RunState } from '../records/events/state.ts'
 import type { StepState } from '../records/events/step-state.ts'
 import type { Located } from '../records/events/tree.ts'
 
-/** Where a step is, for events. */
 interface StepPlace {
   readonly scope: string[]
   readonly step: number

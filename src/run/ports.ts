@@ -23,7 +23,6 @@ export interface Ports {
   readonly maskStream: () => MaskStream
   /** The state after all events so far, those of earlier processes included. */
   readonly state: () => RunState
-  /** Saves a prompt under its hash. */
   readonly keepPrompt: (hash: string, text: string) => void
   readonly control: Control
   /** A returned promise makes the agent wait until more output can be taken. */
@@ -61,7 +60,6 @@ export interface Ports {
 export interface QueuePort {
   /** Our own program as an MCP server; if absent, agents get no queue tools. */
   readonly program?: string | undefined
-  /** Whether the store exists. */
   hasStore(): boolean
   /** Creates the store if necessary. */
   open(): Promise<QueueStore>

@@ -40,7 +40,6 @@ export function createBatch(folders: TaskFolders, text: string, source: string, 
   return { tasks, ids: createTasks(folders, tasks, now, position) }
 }
 
-/** Collects all mistakes of a line. */
 function readLine(text: string): { readonly task: NewTask; readonly mistakes: UserError[] } {
   const mistakes: UserError[] = []
   const report = (message: string, hint?: string) => mistakes.push(new UserError(message, hint))

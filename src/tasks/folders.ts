@@ -4,7 +4,6 @@ import { findProject } from '../base/project.ts'
 import { commonGitFolder, gitFolder, repositoryTop } from '../base/repository.ts'
 import type { Environment } from '../base/environment.ts'
 
-/** The folders that belong to one task database. */
 export interface TaskFolders {
   /** The project folder, which contains `forge/`. */
   readonly root: string

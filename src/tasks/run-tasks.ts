@@ -14,7 +14,6 @@ import { parseTask } from './task.ts'
 import { readCriteria } from './text/criteria.ts'
 import { splitFile } from './text/fields.ts'
 
-/** Ids of the tasks that were open earlier. */
 interface OpenBefore {
   readonly inRun: readonly string[]
   readonly inStep: readonly string[]
@@ -37,7 +36,6 @@ export class RunTasks {
     return [...new Set([...held, ...ended])].toSorted()
   }
 
-  /** Frees the tasks that an ended iteration still holds. */
   endIteration(iteration: Iteration, outcome: string): void {
     endIteration(this.#folders, iteration, outcome, new Date())
   }

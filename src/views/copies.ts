@@ -4,7 +4,6 @@ import type { RunState } from '../records/events/state.ts'
 import { isSettled, type StepState } from '../records/events/step-state.ts'
 import { countIterations, describeReason, describeStep, isNotStarted } from './describe.ts'
 
-/** The steps of a chain, each with all its copies. */
 export function withCopies(steps: readonly StepState[]): StepState[][] {
   return [...Map.groupBy(steps, ({ number }) => number).values()]
 }

@@ -44,7 +44,6 @@ type OfRun = Pick<RecordedRun, 'status' | 'state'>
 
 type Details = (step: StepState) => StepDetails
 
-/** A step with all its copies. */
 export function renderCopies(
   run: OfRun,
   copies: readonly StepState[],

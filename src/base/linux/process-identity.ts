@@ -13,7 +13,6 @@ export function processIdentity(pid: number): string | undefined {
 
 let own: { readonly identity: string | undefined } | undefined
 
-/** The identity of this process. */
 export function ownIdentity(): string | undefined {
   own ??= { identity: processIdentity(process.pid) }
   return own.identity

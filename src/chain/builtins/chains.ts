@@ -1,6 +1,5 @@
 import type { ChainConfig } from '../parse/chains-schema.ts'
 
-/** Chains that need no configuration. */
 export const BUILT_IN_CHAINS: Readonly<Record<string, ChainConfig>> = {
   'build-all': {
     description: 'Plan tasks from the specs, then build them one by one',

@@ -11,7 +11,6 @@ export interface AgentFile {
   readonly description?: string
   /** As shown in messages. */
   readonly path: string
-  /** The line with its name. */
   readonly line: number
   readonly config: AgentConfig
 }

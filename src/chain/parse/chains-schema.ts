@@ -182,7 +182,6 @@ const ITEM_FIELDS = {
   ...STEP_FIELDS,
 }
 
-/** The fields that only agents have. */
 export const AGENT_KEYS: readonly string[] = Object.keys(AGENT_FIELDS).filter(
   (key) => !Object.hasOwn({ ...POLICY_FIELDS, ...STEP_FIELDS }, key),
 )
@@ -213,7 +212,6 @@ interface ChainReference extends GroupFields {
   readonly chain: string
 }
 
-/** An item of a chain or a group. */
 export type ItemConfig = StepConfig | GroupConfig | ChainReference
 
 const LISTS = {

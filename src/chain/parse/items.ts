@@ -30,7 +30,6 @@ export function allLists(items: List): List[] {
   )
 }
 
-/** Renames the agents of a list. */
 export function renameAgents(items: List, rename: (name: string) => string): ItemConfig[] {
   return mapSteps(items, (step) => ({ ...step, agent: rename(step.agent) }))
 }

@@ -168,7 +168,6 @@ export const POLICY_FIELDS = {
   ...BRANCH_FIELDS,
 }
 
-/** The policy fields of a chain. */
 export const CHAIN_POLICY_FIELDS = {
   ...POLICY_FIELDS,
   maxParallel: () =>

@@ -52,7 +52,6 @@ function roleOf({ engine, name }: ResolvedAgent): BuiltInAgent | undefined {
   return [BUILT_IN_AGENTS, BUNDLED_AGENTS].find((agents) => Object.hasOwn(agents, name))?.[name]
 }
 
-/** Whether an agent does a single task. */
 export function takesTask(agent: ResolvedAgent): boolean {
   return roleOf(agent)?.takesTask === true
 }
@@ -112,7 +111,6 @@ export function readOwnArgs(
   return { task, rest }
 }
 
-/** The prompt of a worker. */
 export function taskPrompt(
   task: string | undefined,
   prompt: string | undefined,

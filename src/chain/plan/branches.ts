@@ -24,7 +24,6 @@ export function inherit(...levels: readonly BranchConfig[]): BranchConfig {
   return Object.fromEntries(FIELDS.map((name) => [name, find(name)]))
 }
 
-/** Warnings about fields of a step that is not a branch. */
 export function uselessFields(step: StepNode, own: BranchConfig): string[] {
   const name = step.name ?? step.agent.name
   return FIELDS.filter((field) => own[field] !== undefined).map(

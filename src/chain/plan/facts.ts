@@ -40,7 +40,6 @@ export interface Facts {
   readonly mustAsk: boolean
   /** Whether a program comes with forkhestra. */
   isOwnProgram(path: string): boolean
-  /** Whether a folder is inside a git repository. */
   isInRepository(folder: string): boolean
   /** Whether a folder is inside a git repository that has no working tree. */
   isBareRepository(folder: string): boolean

@@ -44,10 +44,8 @@ export interface Planning {
   readonly problems: Problem[]
   /** Warnings about misspelt prompt commands, and settings without effect. */
   readonly warnings: string[]
-  /** The contents of the prompt files. */
   readonly promptFiles: string[]
   readonly recoveries: StepNode[]
-  /** Number of the groups so far. */
   readonly groups: { count: number }
 }
 
@@ -70,7 +68,6 @@ function agentArgs(name: string, { agents }: Request): Template[] {
   return (args ?? []).map((arg) => [arg])
 }
 
-/** Plans the items of a list. */
 export function makeList(planning: Planning, items: readonly ItemConfig[], list: List): Node[] {
   const numbers = items.map((_, index) => list.first + agentSteps(items.slice(0, index)).length)
   const nodes = items.flatMap((item, index) => {

@@ -25,7 +25,6 @@ interface PolicyLevels {
   readonly agent: PolicyConfig
 }
 
-/** The policy of an agent without any configuration. */
 export function defaultPolicy({ engine }: ResolvedAgent, isInRepository: boolean): Policy {
   if (engine === 'binary') return DEFAULT_POLICY
   const stall = isInRepository ? DEFAULT_STALL : 0
@@ -59,7 +58,6 @@ export function makePolicy(
   }
 }
 
-/** The policy of a chain as a whole. */
 export function makeChainPolicy(chain: ChainPolicyConfig): Pick<Plan, 'budget' | 'when' | 'hooks'> {
   return {
     budget: makeBudget(chain),

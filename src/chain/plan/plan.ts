@@ -20,7 +20,6 @@ export interface Plan {
   readonly hooks: Hooks
   /** How many agents may run at once, without sub-agents; absent if none run in parallel. */
   readonly maxParallel?: number
-  /** Limits of queues and inboxes, if configured. */
   readonly queueLimits?: QueueLimitsConfig
   /** The configuration that it was made from, to detect changes on resume. */
   readonly configuration?: {
@@ -122,14 +121,12 @@ export function stepsOf(node: Node): StepNode[] {
   return node.kind === 'step' ? [node] : node.of.flatMap(stepsOf)
 }
 
-/** The same node with changed steps. */
 export function mapSteps<Of extends Node>(node: Of, change: (step: StepNode) => StepNode): Of
 export function mapSteps(node: Node, change: (step: StepNode) => StepNode): Node {
   if (node.kind === 'step') return change(node)
   return { ...node, of: node.of.map((part) => mapSteps(part, change)) }
 }
 
-/** All groups inside a group. */
 export function groupsOf({ of }: GroupNode): GroupNode[] {
   return of.flatMap((node) => (node.kind === 'step' ? [] : [node, ...groupsOf(node)]))
 }
@@ -140,7 +137,6 @@ export function branchesIn(node: Node): Node[] {
   return node.branch === undefined ? inside : [node, ...inside]
 }
 
-/** The policy of a group. */
 export function groupPolicy({ root }: Plan, id: string): GroupPolicy | undefined {
   return groupsOf(root).find((group) => group.id === id)?.policy
 }
@@ -153,12 +149,10 @@ export function lastSteps(node: Node): readonly number[] {
   return last.flatMap((item) => (item.copies === undefined ? lastSteps(item) : []))
 }
 
-/** The number of the first step of a node. */
 export function firstStep(node: Node): number {
   return node.kind === 'step' ? node.number : firstStep(node.of[0]!)
 }
 
-/** The number of the last step of a node. */
 export function lastStep(node: Node): number {
   return node.kind === 'step' ? node.number : lastStep(node.of.at(-1)!)
 }

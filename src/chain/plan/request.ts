@@ -14,7 +14,6 @@ export interface InlineOrFile {
 /** The user's request, parsed but not yet checked against the machine. */
 export interface Request extends Known {
   readonly run: string
-  /** Name of the chain, if it has one. */
   readonly name?: string | undefined
   readonly chain: ChainConfig
   /** From the command line. Steps of the library contain only built-in variables. */
@@ -32,7 +31,6 @@ export interface Request extends Known {
     /** Whether the chain as a whole is a branch with a worktree. */
     readonly isWhole?: boolean
   }
-  /** The configuration file that was read. */
   readonly configuration?: Plan['configuration']
   readonly queueLimits?: Plan['queueLimits']
 }

@@ -96,7 +96,6 @@ function nearPath(name: string, known: Known, facts: Facts): string {
   return `, did you mean '${typed(`${name.slice(0, at)}${near}`, known)}'?`
 }
 
-/** The agent file of the project with this name. */
 function projectFile(
   name: string,
   { cwd, isBuiltInChain }: Known,

@@ -12,7 +12,6 @@ export interface Tasks {
   inWork(): Promise<readonly TaskInWork[]>
   /** Finds a task by its id as typed, or throws a `UserError`. */
   find(word: string): Promise<FoundTask>
-  /** Ids of all tasks that are not done. */
   open(): Promise<string[]>
   count(before?: OpenBefore): Promise<TaskCounts>
 }
@@ -32,7 +31,6 @@ export interface FoundTask {
   readonly missing?: string
 }
 
-/** Ids of the tasks that were open earlier. */
 interface OpenBefore {
   readonly inRun: readonly string[]
   readonly inStep: readonly string[]

@@ -32,7 +32,6 @@ export class Variables {
     this.#given = given
   }
 
-  /** The filled template, and the names of missing variables. */
   fill(text: string): { readonly template: Template; readonly missing: readonly string[] } {
     if (this.#isLiteral) return { template: parseHoles(text, BUILT_IN_VARIABLES), missing: [] }
     const template = fillTemplate(parseTemplate(text), this.#given)

@@ -3,7 +3,6 @@ import { renderHelp } from '../help.ts'
 import { makeHelpCommand, makeVersionCommand } from '../commands/general.ts'
 import type { Program } from '../program.ts'
 
-/** A program that is one agent. */
 export function makeAgentProgram(name: string, args: readonly string[]): Program {
   const command = makeCommand(name)
   const program: Program = {

@@ -22,7 +22,6 @@ import { renderError } from '../program.ts'
 import { runInTerminal } from '../run-in-terminal.ts'
 import { findMistyped, readChatCommand, withoutSlash } from './commands.ts'
 
-/** A user at a terminal. */
 export async function talkOnTerminal(ready: ReadyRun): Promise<number> {
   const { plan } = ready
   const stop = new StopSwitch()

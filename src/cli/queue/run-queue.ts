@@ -199,7 +199,6 @@ async function printStartedTasks(
   if (held > 0) print(`${describeQueued(held)}: the limit of running tasks is reached.`)
 }
 
-/** Prints the tasks that are still queued. */
 async function printQueued({
   store,
   run,

@@ -8,7 +8,6 @@ import type { Input } from '../command.ts'
 import { printResult } from '../print.ts'
 import { recordsFor, runArgument } from './choose-run.ts'
 
-/** The command `stop`. */
 export async function stopRun(input: Input): Promise<number> {
   const isNow = input.flag('now')
   const run = ask.stopRun(recordsFor(input), runArgument(input), isNow)
@@ -21,7 +20,6 @@ export async function stopRun(input: Input): Promise<number> {
   return answer(input, run, 'stop', `Run ${run.id} ${when} ${placeOf(run)}.`)
 }
 
-/** The command `retry-now`. */
 export async function retryNow(input: Input): Promise<number> {
   const run = ask.retryNow(recordsFor(input), runArgument(input))
   return answer(

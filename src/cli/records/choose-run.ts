@@ -7,7 +7,6 @@ import { copyNumber } from '../../views/copies.ts'
 import { UsageError, type Input } from '../command.ts'
 import { frontEndOf, notice } from '../front-end.ts'
 
-/** Where the records of the project are. */
 export function recordsFor(input: Input): ProjectRecords {
   return recordsOf(frontEndOf(input))
 }

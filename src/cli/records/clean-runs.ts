@@ -4,7 +4,6 @@ import * as host from '../../host/records/clean-runs.ts'
 import { UsageError, type Input } from '../command.ts'
 import { readNumber, recordsFor } from './choose-run.ts'
 
-/** The command `clean`. */
 export async function cleanRuns(input: Input): Promise<number> {
   const keep = readNumber(input, 'keep', 0)
   if (keep === undefined) {

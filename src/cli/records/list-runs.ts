@@ -6,7 +6,6 @@ import { describeForeign, isOwnOrUnsigned } from '../../host/records/foreign.ts'
 import { recordsFor } from './choose-run.ts'
 import { readAllRuns } from '../../host/records/with-queue.ts'
 
-/** The command `runs`. */
 export async function listRecordedRuns(input: Input): Promise<number> {
   const places = recordsFor(input)
   const { root, runs, broken } = readAllRuns(places)

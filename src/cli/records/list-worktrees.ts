@@ -9,7 +9,6 @@ import { print, printResult } from '../print.ts'
 
 const NOTHING = 'No worktrees or branches of runs are left.'
 
-/** The command `worktrees`. */
 export async function listWorktrees(input: Input): Promise<number> {
   const frontEnd = frontEndOf(input)
   if (input.flag('clean')) return clean(input)

@@ -7,7 +7,6 @@ import { COST_KEYS, CostTable, type CostKey } from '../../host/records/cost-tabl
 import { isOwnOrUnsigned, reportingDamage } from '../../host/records/foreign.ts'
 import { chooseRun, recordsFor } from './choose-run.ts'
 
-/** The command `cost`. */
 export async function printCost(input: Input): Promise<number> {
   const by = readKey(input.text('by') ?? 'run')
   const places = recordsFor(input)

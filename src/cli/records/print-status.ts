@@ -28,7 +28,6 @@ interface Status {
   readonly tasks: Stats | { readonly error: string }
 }
 
-/** The command `status`. */
 export async function printStatus(input: Input): Promise<number> {
   const project = projectOf(input)
   const status = { ...readLastRuns(project), tasks: readProjectTasks(project.folder) }

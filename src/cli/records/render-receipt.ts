@@ -11,7 +11,6 @@ import { shorten } from '../../base/shorten.ts'
 
 const WIDTH = 10
 
-/** Renders a receipt as text. */
 export function renderReceipt(receipt: Receipt, agent: string, folder: string): string[] {
   const { run, scope, step, round, iteration, attempt, outcome, again, ends } = receipt
   const copy = copyNumber({ key: (scope ?? []).join('/') })

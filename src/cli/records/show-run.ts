@@ -26,7 +26,6 @@ type Part = Readonly<Record<'step' | 'iteration' | 'attempt' | 'round', number |
   readonly copy: string | undefined
 }
 
-/** The command `show`. */
 export async function showRun(input: Input): Promise<number> {
   const part: Part = {
     step: readNumber(input, 'step'),

@@ -12,7 +12,6 @@ import { contentOnly } from '../../chain/prompts/read-phases.ts'
 /** Overrides the configuration. */
 export type ChosenModel = Pick<AgentConfig, 'model' | 'baseUrl'>
 
-/** The default name of the agent. */
 const NAME = 'chat'
 
 const PROMPT =

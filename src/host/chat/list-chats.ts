@@ -9,7 +9,6 @@ export function chatsIn(places: RecordPlaces): RunBrief[] {
   return listRuns(places).filter(({ folder }) => isChat(folder))
 }
 
-/** The path of the conversation. */
 export function chatPath(folder: string): string {
   return conversationIn(folder, { scope: [], step: 1, iteration: 1, attempt: 1 })!
 }

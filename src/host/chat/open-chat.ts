@@ -37,7 +37,6 @@ export interface ChatOptions extends ChosenModel {
   readonly killOrphans: boolean
 }
 
-/** Prepares a new chat. */
 export async function beginChat(frontEnd: FrontEnd, options: ChatOptions): Promise<ReadyRun> {
   const { env: outer, project } = frontEnd
   const { run, stamp } = makeIdentity(recordPlaces(project, outer))

@@ -1,6 +1,5 @@
 import type { Facts } from '../../chain/plan/facts.ts'
 
-/** The result of one check. */
 export interface Check {
   readonly name: string
   readonly state: 'ok' | 'warning' | 'problem'

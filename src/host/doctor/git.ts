@@ -144,7 +144,6 @@ function checkBranch(head: string, { own, common }: GitFolders): Check {
     : ok('branch', name)
 }
 
-/** The default branch of the remote. */
 function defaultBranch(common: string): string | undefined {
   const text = readIfThere(join(common, 'refs/remotes/origin/HEAD'))
   return /^ref: refs\/remotes\/origin\/(.+)$/m.exec(text ?? '')?.[1]

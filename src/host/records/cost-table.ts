@@ -7,7 +7,6 @@ export const COST_KEYS = ['run', 'agent', 'step', 'branch', 'day', 'task'] as co
 
 export type CostKey = (typeof COST_KEYS)[number]
 
-/** Events with usage. */
 type Ended = EventOf<'iteration_ended'> | EventOf<'task_ended'>
 
 type Writable<Row> = { -readonly [Name in keyof Row]: Row[Name] }

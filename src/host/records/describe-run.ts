@@ -8,7 +8,6 @@ import type { StepState } from '../../records/events/step-state.ts'
 import { readNewest } from './receipts.ts'
 import { readRecordedPlan } from './recorded-plan.ts'
 
-/** A run and its queue. */
 export interface QueuedBrief extends Omit<RunBrief, 'status'>, RecordedRun {
   /** Absent if nothing was ever queued, or if the queue cannot be read. */
   readonly counts?: QueueSummary

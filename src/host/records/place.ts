@@ -2,7 +2,6 @@ import { UserError } from '../../base/errors.ts'
 import { recordPlaces, type RecordPlaces } from '../../records/journal/record-folder.ts'
 import type { FrontEnd } from '../front-end.ts'
 
-/** Where the records of the project are. */
 export type ProjectRecords = RecordPlaces<readonly [string, ...string[]]>
 
 export function recordsOf({ project, env }: Pick<FrontEnd, 'project' | 'env'>): ProjectRecords {

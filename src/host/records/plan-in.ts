@@ -10,7 +10,6 @@ export function planIn(record: string): Partial<Plan> {
   }
 }
 
-/** Whether a record is that of a chat. */
 export function isChat(record: string): boolean {
   return planIn(record).isChat === true
 }

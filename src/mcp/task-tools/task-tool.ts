@@ -7,7 +7,6 @@ import type { Tool } from '../../queue/tools/tool.ts'
 
 export interface TaskContext {
   readonly database: TaskDatabase
-  /** The prefix of the tool names. */
   readonly prefix: string
 }
 

@@ -181,7 +181,6 @@ export function checkSize(
   if (bytes > limit) throw new QueueError({ kind: 'too_big', what, bytes, limit })
 }
 
-/** The agents of steps. */
 export function stepAgents({ db }: StoreContext, run: string): (StepAgent & { id: string })[] {
   return db.all<StepAgent & { id: string }>(
     'select id, name, state from task where parent is null and run = ? order by seq',

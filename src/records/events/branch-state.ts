@@ -18,7 +18,6 @@ export interface BranchState {
   readonly merged?: { readonly tip: string; readonly commit: string } | undefined
   /** How many of its commits were merged, if that is known. */
   readonly commits?: number | undefined
-  /** How its last merge ended. */
   readonly lastMerge?: EventOf<'merge_ended'> | undefined
   /** Whether it has not ended. */
   readonly isOpen: boolean

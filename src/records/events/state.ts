@@ -20,10 +20,8 @@ export interface RunState extends Waits {
   readonly at: number
   /** Time of the last event that counts for durations, in ms. */
   readonly clock?: number | undefined
-  /** `skippedMs` of that event. */
   readonly skippedMs?: number | undefined
   readonly spent: Spent
-  /** Folder of the record, if there is one. */
   readonly record?: string
   readonly startedAt?: string
   readonly cwd?: string

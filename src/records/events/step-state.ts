@@ -22,7 +22,6 @@ export interface StepState extends Location {
   readonly notQueued?: readonly NotQueued[] | undefined
   /** Iterations of this round, including the running one. */
   readonly iterations: number
-  /** Attempt of the last iteration. */
   readonly attempt: number
   /** Whether the last iteration does not count and is repeated. */
   readonly isAgain: boolean
@@ -47,7 +46,6 @@ export interface StepState extends Location {
   readonly hasChangedTasks: boolean
   /** All tasks that were open during the step, if its agent builds from tasks. */
   readonly openTasks?: readonly string[] | undefined
-  /** The open tasks that were deleted. */
   readonly deletedTasks?: readonly string[] | undefined
   /** The blocked tasks, if they are why it is blocked. */
   readonly blockedTasks?: readonly string[] | undefined

@@ -33,7 +33,6 @@ export function iterationPath(place: IterationPlace): string {
   return `steps/${step}${copy}${again}/iterations/${iteration}${repeated}`
 }
 
-/** The path of a prompt inside the record. */
 export function promptPath(hash: string): string {
   return `prompts/${hash}.txt`
 }

@@ -15,7 +15,6 @@ import { readLog } from './log-parts.ts'
 const EVENTS = 'events.ndjson'
 export const PLAN = 'plan.json'
 
-/** The state of a run and the number of its last event. */
 export interface ReadState {
   readonly state: RunState
   readonly seq: number

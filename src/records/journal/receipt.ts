@@ -123,7 +123,6 @@ function rebuild(folder: string, place: IterationPlace): Receipt | undefined {
   return undefined
 }
 
-/** The path of a receipt inside the record. */
 export function receiptPath(place: IterationPlace): string {
   return `${iterationPath(place)}.json`
 }

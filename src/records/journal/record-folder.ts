@@ -61,7 +61,6 @@ function nameFor(cwd: string): string {
   return `${name.slice(0, 60)}-${Bun.hash.wyhash(cwd).toString(36).padStart(8, '0').slice(-8)}`
 }
 
-/** Creates the folder of a run. */
 export function makeRecordFolder(root: string, run: string): string {
   const folder = join(root, run)
   makeRecordRoot(root)

@@ -45,7 +45,6 @@ export class RunRecord {
     if (this.folder === undefined) this.#releaseLock()
   }
 
-  /** Begins the record of a new run. */
   static begin(places: RecordPlaces, run: string, stamp: Stamp): RunRecord {
     return new RunRecord(places.origins, (record) => {
       const [root] = places.roots
@@ -70,7 +69,6 @@ export class RunRecord {
     })
   }
 
-  /** For a run without a record. */
   static none({ origins }: RecordPlaces): RunRecord {
     return new RunRecord(origins, () => undefined)
   }

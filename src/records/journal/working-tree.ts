@@ -9,7 +9,6 @@ import { gitFolder, repositoryTop } from '../../base/repository.ts'
 import { isLink } from '../../base/tracked.ts'
 import { recordRoot } from './record-folder.ts'
 
-/** A run that works in a working tree. */
 export interface Occupant {
   readonly run: string
   /** The folder of its project. */

@@ -88,7 +88,6 @@ export function prepareTurn(
       return left.costUsd
     },
   })
-  /** Saves the prompt. */
   const promptHash = () => {
     const text = made.prompt?.text ?? ''
     const hash = Bun.CryptoHasher.hash('sha256', text, 'hex')

@@ -16,7 +16,6 @@ import { followLoop } from './loop.ts'
 import { beginNative } from './native-turn.ts'
 import { Verdict } from './verdict.ts'
 
-/** The result of one turn of an agent. */
 export interface TurnResult {
   readonly outcome: Outcome
   /** The outcome, ignoring the marker. */

@@ -50,7 +50,6 @@ export function limitsOf(
   ]
 }
 
-/** The budgets of the groups around a step. */
 export function groupBudgets(step: StepNode | undefined, plan: Plan, state: RunState) {
   return (step === undefined ? [] : groupKeys(step)).map((key) => ({
     key,

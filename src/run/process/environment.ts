@@ -8,7 +8,6 @@ import type { Context } from '../context.ts'
 import { currentPlace, isScoped } from '../place.ts'
 import type { Ports } from '../ports.ts'
 
-/** The environment of every process of a step. */
 export function stepEnvironment(
   step: StepNode,
   iteration: number,
@@ -35,7 +34,6 @@ function scopeVariable(step: StepNode, iteration: number, { state }: Ports) {
   return { FORKHESTRA_SCOPE: [...currentPlace(step, state()).scope, `i${iteration}`].join('/') }
 }
 
-/** The environment of every process of a run. */
 export function runEnvironment(run: string, { env, record }: Ports): Record<string, string> {
   const {
     FORKHESTRA_RUN_PATH: outer,

@@ -44,7 +44,6 @@ export type Cut =
   | { readonly kind: 'timed_out' | 'idle'; readonly ms: number }
   | ({ readonly kind: 'budget' } & Readonly<BudgetSpent>)
 
-/** Runs a command in the shell. */
 export function shellLaunch(command: string): ProcessLaunch {
   return { kind: 'process', argv: ['/bin/sh', '-c', command], env: {}, decode: () => undefined }
 }

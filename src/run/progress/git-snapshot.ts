@@ -17,7 +17,6 @@ export interface GitSnapshot {
   readonly prints: ReadonlyMap<string, string>
 }
 
-/** The time limit of a snapshot. */
 const LIMIT_MS = 5000
 
 /**

@@ -65,7 +65,6 @@ export class TaskAttempt {
   isWaiting = false
   readonly #context: PoolContext
   readonly #pool: PoolServices
-  /** The step that it belongs to. */
   #step: StepNode | undefined
   #place: Place
   /** Aborts with a `StopReason` when the task is cancelled. */

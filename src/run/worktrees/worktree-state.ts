@@ -29,7 +29,6 @@ export interface WorktreeLocation {
   readonly path: string
   readonly branch: string
   readonly base: string
-  /** The git directory of this worktree. */
   readonly gitDir: string
 }
 

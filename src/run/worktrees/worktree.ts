@@ -177,7 +177,6 @@ function removeIfEmpty(folder: string): void {
 interface Found extends Commits {
   /** Whether the folder has uncommitted changes. */
   readonly isDirty: boolean
-  /** Whether the folder exists. */
   readonly exists: boolean
 }
 

@@ -46,7 +46,6 @@ export interface NextTask {
   readonly brief: Brief | undefined
   readonly waiting: readonly Readiness[]
   readonly broken: readonly Broken[]
-  /** What to do if no task is ready. */
   readonly advice?: string | undefined
 }
 

@@ -5,7 +5,6 @@ import type { TaskFolders } from '../folders.ts'
 import { readLocalState } from '../store/state.ts'
 import type { Claim, State } from '../store/state-shape.ts'
 
-/** Extends the leases of an owner. */
 export function extendLeases(state: State, owner: Owner, now: Date): State {
   let claims = state.claims
   for (const [id, claim] of Object.entries(state.claims)) {

@@ -76,7 +76,6 @@ export function allTasks({ tasks, archive }: TaskFolders): LocatedTask[] {
   )
 }
 
-/** The file name relative to the folder of the tasks. */
 export function fileNameOf(located: LocatedTask, folders: TaskFolders): string {
   const { file } = located.task
   return isArchived(located, folders) ? inArchive(folders, file) : file

@@ -22,7 +22,6 @@ export function readFolder(path: string): Map<string, FileStamp | null> {
   return new Map(listFiles(path).map((file) => [file, stampOf(statOf(`${path}/${file}`))]))
 }
 
-/** Names of the Markdown files in a folder. */
 export function listFiles(folder: string): string[] {
   try {
     return readdirSync(folder).filter((name) => name.endsWith('.md') && !name.startsWith('.'))

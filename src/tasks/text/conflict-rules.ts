@@ -22,7 +22,6 @@ export interface Hunk {
 export interface MergeState {
   /** The side whose status was taken. */
   leader: Side | undefined
-  /** The highest criterion number. */
   highest: number
 }
 

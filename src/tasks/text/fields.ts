@@ -12,7 +12,6 @@ export interface FileParts {
   readonly eol: '\n' | '\r\n'
   /** The YAML between the two `---` lines. */
   readonly yaml: Span
-  /** Where the body begins. */
   readonly body: number
 }
 

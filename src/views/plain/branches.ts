@@ -79,7 +79,6 @@ export class Branches {
       this.#announced.delete(item)
   }
 
-  /** The part of the run that an event belongs to. */
   #at(scope: readonly string[] = []): Place {
     const key = keyOfScope(scope)
     const known = this.#places.get(key)

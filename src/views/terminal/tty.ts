@@ -26,7 +26,6 @@ export interface TtyEvents {
   onResize(): void
   /** The program is about to be suspended. */
   onSuspend?(): void
-  /** The terminal is gone. */
   onGone(): void
 }
 

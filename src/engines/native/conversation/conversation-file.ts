@@ -18,7 +18,6 @@ import { mapStrings, unmask } from '../../../base/secrets/mask.ts'
 import type { Environment } from '../../../base/environment.ts'
 import type { Entry, Head } from './entry.ts'
 
-/** Masks the secrets in data. */
 export type MaskData = <Data>(data: Data) => Data
 
 const NEWLINE = 10

@@ -7,7 +7,6 @@ export type Meta = Readonly<Record<string, Readonly<Record<string, Json>>>>
 export type Json =
   null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 
-/** A part of an answer. */
 export type Part = TextPart | CallPart
 
 interface TextPart {

@@ -22,7 +22,6 @@ import {
 import { asksToContinue, isQuestion } from './own-messages.ts'
 import type { SeenFile } from '../tools/seen.ts'
 
-/** Where and how a conversation is stored. */
 export interface ConversationStorage {
   readonly path: string
   readonly mask: MaskData
@@ -114,7 +113,6 @@ export class History {
     return this.#usage
   }
 
-  /** The answers of the model. */
   get answers(): readonly AnswerEntry[] {
     return this.#messages.filter(isOwnAnswer)
   }
@@ -149,7 +147,6 @@ export class History {
     return answers.flatMap(callsOf).length
   }
 
-  /** The files that it has seen. */
   get seen(): readonly SeenFile[] {
     return this.#messages.flatMap((message) =>
       message.type === 'result' && message.seen !== undefined ? [message.seen] : [],

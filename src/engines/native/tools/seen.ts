@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { pathInside, type Places } from '../../../base/places.ts'
 
-/** The state of a file that a conversation has seen. */
 export interface SeenFile {
   /** Absolute, all links followed. */
   readonly path: string

@@ -1,6 +1,5 @@
 import type { SeenFile } from './seen.ts'
 
-/** A tool of the built-in agent. */
 export interface AgentTool {
   readonly name: string
   readonly description: string
