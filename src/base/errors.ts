@@ -56,3 +56,12 @@ export function asUserError(error: unknown): UserError {
 export function unreachable(value: never): never {
   throw new Error(`not handled: ${JSON.stringify(value)}`)
 }
+
+/** What `work` returns, or `otherwise` if it throws: for what others have made, and what may have gone by now. */
+export function tryOr<Result, Other>(otherwise: Other, work: () => Result): Result | Other {
+  try {
+    return work()
+  } catch {
+    return otherwise
+  }
+}

@@ -11,33 +11,21 @@ import {
   writeSync,
   type Stats,
 } from 'node:fs'
-import { errorCode, errorText } from './errors.ts'
+import { errorCode, errorText, tryOr } from './errors.ts'
 
 /** What is at a path; undefined if it cannot be reached for any reason. */
 export function statOf(path: string): Stats | undefined {
-  try {
-    return statSync(path, { throwIfNoEntry: false })
-  } catch {
-    return undefined
-  }
+  return tryOr(undefined, () => statSync(path, { throwIfNoEntry: false }))
 }
 
 /** Like `statOf`, but does not follow a link. */
 export function lstatOf(path: string): Stats | undefined {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false })
-  } catch {
-    return undefined
-  }
+  return tryOr(undefined, () => lstatSync(path, { throwIfNoEntry: false }))
 }
 
 /** The path with all links resolved; undefined if it cannot be reached. */
 export function realPathOf(path: string): string | undefined {
-  try {
-    return realpathSync(path)
-  } catch {
-    return undefined
-  }
+  return tryOr(undefined, () => realpathSync(path))
 }
 
 export type TextFile =
@@ -124,9 +112,5 @@ export function formatBytes(bytes: number): string {
 
 /** The names in a folder; none if it cannot be read. */
 export function listNames(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-  } catch {
-    return []
-  }
+  return tryOr([], () => readdirSync(folder))
 }

@@ -10,7 +10,7 @@ import {
   rmSync,
 } from 'node:fs'
 import { basename, dirname, join, resolve, sep } from 'node:path'
-import { errorCode } from './errors.ts'
+import { errorCode, tryOr } from './errors.ts'
 import { lstatOf, realPathOf } from './files.ts'
 
 /** The folders and files that an agent may access. */
@@ -193,9 +193,5 @@ function resolveTarget(path: string, links = MOST_LINKS): string {
 }
 
 function linkAt(path: string): string | undefined {
-  try {
-    return readlinkSync(path)
-  } catch {
-    return undefined
-  }
+  return tryOr(undefined, () => readlinkSync(path))
 }

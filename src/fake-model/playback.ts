@@ -1,4 +1,5 @@
 import * as z from 'zod/mini'
+import { tryOr } from '../base/errors.ts'
 import { parseJson } from '../base/json.ts'
 import { oneLine, shorten } from '../base/shorten.ts'
 import type { ModelRequest } from './model-request.ts'
@@ -19,11 +20,7 @@ export type AnsweredTurn = z.infer<typeof answeredTurnSchema>
 
 /** Undefined if the line is incomplete or invalid. */
 export function parseAnsweredTurn(line: string): AnsweredTurn | undefined {
-  try {
-    return answeredTurnSchema.safeParse(parseJson(line)).data
-  } catch {
-    return undefined
-  }
+  return tryOr(undefined, () => answeredTurnSchema.safeParse(parseJson(line)).data)
 }
 
 export type Match =

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini'
 import { parseDuration } from '../base/durations.ts'
-import { UserError } from '../base/errors.ts'
+import { UserError, tryOr } from '../base/errors.ts'
 
 // Each `error` completes a message after "expected": see base/jsonc.ts.
 
@@ -112,11 +112,7 @@ function listOf<Item extends z.core.SomeType>(item: Item, name: string, error: s
 const pattern = z.optional(text.check(z.refine(isRegExp, { error: 'a regular expression' })))
 
 function isRegExp(source: string): boolean {
-  try {
-    return new RegExp(source, 'u') instanceof RegExp
-  } catch {
-    return false
-  }
+  return tryOr(false, () => new RegExp(source, 'u') instanceof RegExp)
 }
 
 const conversationSchema = z

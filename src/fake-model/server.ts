@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { errorCode, UserError } from '../base/errors.ts'
+import { UserError, errorCode, tryOr } from '../base/errors.ts'
 import { randomLetters } from '../base/ids.ts'
 import { parseJson } from '../base/json.ts'
 import { makeVariables } from './environment.ts'
@@ -222,9 +222,5 @@ async function receive(request: IncomingMessage): Promise<ReceivedRequest | unde
 
 function parseBody(content: string): unknown {
   if (content === '') return null
-  try {
-    return parseJson(content)
-  } catch {
-    return content
-  }
+  return tryOr(content, () => parseJson(content))
 }

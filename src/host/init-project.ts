@@ -10,7 +10,7 @@ import {
 } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { writeNewFile } from '../base/atomic-write.ts'
-import { errorText, UserError } from '../base/errors.ts'
+import { UserError, errorText, tryOr } from '../base/errors.ts'
 import { readTextFile, statOf, type TextFile } from '../base/files.ts'
 import { pathInside } from '../base/places.ts'
 import { repositoryTop } from '../base/repository.ts'
@@ -146,12 +146,8 @@ function fileIn(cwd: string): (path: string) => boolean {
 
 /** Also true for a broken link. */
 function isTaken(path: string): boolean {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false }) !== undefined
-  } catch {
-    // The write reports the cause: a file in the way, or missing permissions.
-    return false
-  }
+  // The write reports the cause: a file in the way, or missing permissions.
+  return tryOr(false, () => lstatSync(path, { throwIfNoEntry: false }) !== undefined)
 }
 
 /** Not a usage error, so exit code 1. */

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { errorText } from '../base/errors.ts'
+import { errorText, tryOr } from '../base/errors.ts'
 import type { Environment } from '../base/environment.ts'
 import type { Tasks } from '../chain/plan/tasks.ts'
 import type { Iteration } from '../tasks/claims/owner.ts'
@@ -40,36 +40,27 @@ export function makeTaskPort(cwd: string, run: string, env: Environment): Tasks 
     async fingerprint() {
       if (!existsSync(folders().tasks)) return ''
       const tasks = await openTasks()
-      try {
-        return tasks.fingerprint()
-      } catch {
-        return '' // For a run, a folder that this user cannot read has no tasks.
-      }
+      // For a run, a folder that this user cannot read has no tasks.
+      return tryOr('', () => tasks.fingerprint())
     },
     async hasClaimed(step, number) {
       const tasks = await openTasks()
-      try {
-        return tasks.heldBy({ id: run, step, iteration: String(number) }).length > 0
-      } catch {
-        return false // `count` reports the problem.
-      }
+      // `count` reports the problem.
+      return tryOr(
+        false,
+        () => tasks.heldBy({ id: run, step, iteration: String(number) }).length > 0,
+      )
     },
     async inWork() {
       const tasks = await openTasks()
-      try {
-        return tasks.inWork()
-      } catch {
-        return [] // `count` reports the problem.
-      }
+      // `count` reports the problem.
+      return tryOr([], () => tasks.inWork())
     },
     find: async (word) => (await openTasks()).find(word),
     async open() {
       const tasks = await openTasks()
-      try {
-        return tasks.open()
-      } catch {
-        return [] // `count` reports the problem.
-      }
+      // `count` reports the problem.
+      return tryOr([], () => tasks.open())
     },
     async count(before = { inRun: [], inStep: [] }) {
       const tasks = await openTasks()

@@ -1,6 +1,7 @@
 import { Transform, type TransformCallback } from 'node:stream'
 import { callbackify } from 'node:util'
 import { parseJSONRPCMessage, type JSONRPCMessage } from '@modelcontextprotocol/server'
+import { tryOr } from '../base/errors.ts'
 import { isObject, isTooDeep } from '../base/json.ts'
 
 const PARSE_ERROR = -32_700
@@ -44,11 +45,7 @@ export function filterLine(line: string): FilteredLine {
 }
 
 function parse(line: string): unknown {
-  try {
-    return JSON.parse(line) as unknown
-  } catch {
-    return undefined
-  }
+  return tryOr(undefined, () => JSON.parse(line) as unknown)
 }
 
 function filterOne(value: unknown): FilteredLine {

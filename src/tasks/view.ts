@@ -1,4 +1,5 @@
 import { relative } from 'node:path'
+import { tryOr } from '../base/errors.ts'
 import { checkoutOf, withCurrentRoot } from './store/checkouts.ts'
 import { tryToFreeDeadClaims } from './claims/dead-claims.ts'
 import { readBody, readNotes, type Body } from './text/read-body.ts'
@@ -67,11 +68,7 @@ function shownClaim(claim: Claim | undefined, here: TaskFolders): Claim | undefi
 }
 
 function notesOf(folders: TaskFolders, id: string): string {
-  try {
-    return readNotes(findTask(folders, id).text)
-  } catch {
-    return ''
-  }
+  return tryOr('', () => readNotes(findTask(folders, id).text))
 }
 
 export interface Commit {

@@ -1,5 +1,5 @@
 import { readFileSync, readlinkSync } from 'node:fs'
-import { errorCode } from '../errors.ts'
+import { errorCode, tryOr } from '../errors.ts'
 import { readProc, readStat } from './process-table.ts'
 
 /** Identifies a process while it lives: a pid may be reused, but not with the same start time and namespace. */
@@ -60,11 +60,7 @@ function findPidScope(): string | undefined {
 }
 
 function readMachine(): string {
-  try {
-    return readFileSync('/etc/machine-id', 'utf8').trim()
-  } catch {
-    return ''
-  }
+  return tryOr('', () => readFileSync('/etc/machine-id', 'utf8').trim())
 }
 
 /** The pid namespace of the machine itself. */

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { tryOr } from '../errors.ts'
 
 export interface Row {
   readonly pid: number
@@ -37,11 +38,8 @@ export function readStat(pid: number) {
 
 /** The content of a file of `/proc/PID` (Linux). */
 export function readProc(pid: number, file: string): string | undefined {
-  try {
-    return readFileSync(`/proc/${pid}/${file}`, 'utf8')
-  } catch {
-    return undefined // It has ended, or belongs to another user.
-  }
+  // It has ended, or belongs to another user.
+  return tryOr(undefined, () => readFileSync(`/proc/${pid}/${file}`, 'utf8'))
 }
 
 /** A variable of the environment with which a process was started (Linux). */
@@ -63,11 +61,8 @@ export function isIn(folder: string, pid: number): boolean {
 }
 
 function currentFolderOf(pid: number): string | undefined {
-  try {
-    return readlinkSync(`/proc/${pid}/cwd`)
-  } catch {
-    return undefined // It has ended, or belongs to another user.
-  }
+  // It has ended, or belongs to another user.
+  return tryOr(undefined, () => readlinkSync(`/proc/${pid}/cwd`))
 }
 
 /** The children of this process, dead ones included. */

@@ -1,3 +1,4 @@
+import { tryOr } from '../errors.ts'
 import { dumpsOf } from './cells.ts'
 import { encodingFor, innerBase64, linesOf, OTHER_ENCODING } from './encodings.ts'
 import { isSecretName, isSecretValue, passwordIn } from './names.ts'
@@ -51,9 +52,5 @@ function spellingsOf(value: string): Spelling[] {
 }
 
 function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
+  return tryOr(text, () => decodeURIComponent(text))
 }

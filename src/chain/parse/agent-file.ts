@@ -1,5 +1,5 @@
 import { dropUndefined } from '../../base/objects.ts'
-import { UserError } from '../../base/errors.ts'
+import { UserError, tryOr } from '../../base/errors.ts'
 import { printable } from '../../base/terminal/printable.ts'
 import { goodLines } from '../../base/yaml.ts'
 import { MODEL, MODEL_HINT, PERMISSION_MODES } from './agent-values.ts'
@@ -84,11 +84,7 @@ function readFields({ path, yaml }: Parts): Fields {
 
 /** Undefined if it is not valid YAML; null if it is empty. */
 function parseYaml(yaml: string): unknown {
-  try {
-    return Bun.YAML.parse(yaml) ?? null
-  } catch {
-    return undefined
-  }
+  return tryOr(undefined, () => Bun.YAML.parse(yaml) ?? null)
 }
 
 const LINE = /^([A-Za-z][\w-]*):[ \t]+(\S.*?)[ \t]*\r?$/gm

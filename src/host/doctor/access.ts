@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { formatDuration } from '../../base/durations.ts'
-import { UserError } from '../../base/errors.ts'
+import { UserError, tryOr } from '../../base/errors.ts'
 import { readTextFile } from '../../base/files.ts'
 import { parseJson } from '../../base/json.ts'
 import type { ChainsConfig } from '../../chain/parse/chains-schema.ts'
@@ -213,9 +213,5 @@ function objectIn(fields: Fields | undefined, name: string): Fields | undefined 
 function readJson(path: string): Fields | undefined {
   const file = readTextFile(path, LIMIT_BYTES)
   if (file.kind !== 'text') return undefined
-  try {
-    return objectIn({ content: parseJson(file.text) }, 'content')
-  } catch {
-    return undefined
-  }
+  return tryOr(undefined, () => objectIn({ content: parseJson(file.text) }, 'content'))
 }

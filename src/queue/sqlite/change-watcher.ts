@@ -1,3 +1,4 @@
+import { tryOr } from '../../base/errors.ts'
 import { pollWithBackoff } from '../../base/backoff.ts'
 import { firstCause } from '../../base/first-cause.ts'
 import type { Mark } from '../store.ts'
@@ -87,11 +88,10 @@ export class ChangeWatcher {
   }
 
   #dataVersion(): number | undefined {
-    try {
-      return this.#db.get<{ data_version: number }>('pragma data_version')?.data_version
-    } catch {
-      return undefined
-    }
+    return tryOr(
+      undefined,
+      () => this.#db.get<{ data_version: number }>('pragma data_version')?.data_version,
+    )
   }
 }
 

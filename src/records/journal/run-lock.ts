@@ -1,7 +1,7 @@
 import { linkSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { unfinishedPath, writeFileAtomic } from '../../base/atomic-write.ts'
-import { errorCode } from '../../base/errors.ts'
+import { errorCode, tryOr } from '../../base/errors.ts'
 import { lstatOf } from '../../base/files.ts'
 import { parseJson } from '../../base/json.ts'
 import { holdFolder, isFolderHeld, withLock } from '../../base/linux/lock.ts'
@@ -124,11 +124,7 @@ function namedHolder(folder: string): FoundHolder | undefined {
 
 /** A folder that cannot be opened does not count as held. */
 export function isHeld(folder: string): boolean {
-  try {
-    return isFolderHeld(folder)
-  } catch {
-    return false
-  }
+  return tryOr(false, () => isFolderHeld(folder))
 }
 
 /** Waits for a process that is being killed, because it may still be writing. */

@@ -1,6 +1,6 @@
 import { closeSync, constants, existsSync, openSync } from 'node:fs'
 import type { ProcessLaunch } from '../../engines/engine.ts'
-import { errorCode, errorText } from '../../base/errors.ts'
+import { errorCode, errorText, tryOr } from '../../base/errors.ts'
 import { waitForOwn } from '../../base/linux/children.ts'
 import { openChildPipe, type Pipe } from './pipe.ts'
 import { makeTempFiles, type TempFiles } from './temp-files.ts'
@@ -70,11 +70,8 @@ export const MARK_FD = 100
 
 function openMark(record: string | undefined): number | undefined {
   if (record === undefined || process.platform !== 'linux') return undefined
-  try {
-    return openSync(record, constants.O_RDONLY | constants.O_DIRECTORY)
-  } catch {
-    return undefined // The record was deleted.
-  }
+  // The record was deleted.
+  return tryOr(undefined, () => openSync(record, constants.O_RDONLY | constants.O_DIRECTORY))
 }
 
 function withMark(mark: number | undefined): (number | null)[] {

@@ -1,5 +1,6 @@
 import { readlinkSync } from 'node:fs'
 import { basename } from 'node:path'
+import { tryOr } from '../../base/errors.ts'
 import type { Leftover } from '../../records/events/schema.ts'
 import { Cgroup } from '../../base/linux/cgroup.ts'
 import { MARK_FD } from './child.ts'
@@ -222,11 +223,9 @@ function runsOf(pid: number): string[] {
 
 /** The run of a process with an empty environment, identified by the record descriptor that it inherited. */
 function runByDescriptor(pid: number): string[] {
-  try {
-    return [basename(readlinkSync(`/proc/${pid}/fd/${MARK_FD}`)).replace(/ \(deleted\)$/, '')]
-  } catch {
-    return []
-  }
+  return tryOr([], () => [
+    basename(readlinkSync(`/proc/${pid}/fd/${MARK_FD}`)).replace(/ \(deleted\)$/, ''),
+  ])
 }
 
 /** The variable that lists the nested task attempts of a process. */

@@ -1,4 +1,5 @@
 import { constants, fstatSync, lstatSync, readFileSync, readlinkSync, type Stats } from 'node:fs'
+import { tryOr } from '../../base/errors.ts'
 
 /** Longer files are compared by size and time. */
 const LONG_BYTES = 1024 * 1024
@@ -41,12 +42,8 @@ export class Fingerprinter {
 
 /** Undefined if this user has no permission. */
 function read(path: Buffer): Buffer | undefined {
-  try {
-    // It may have become a pipe or a link since `lstat`.
-    return readFileSync(path, { flag: O_RDONLY | O_NONBLOCK | O_NOFOLLOW })
-  } catch {
-    return undefined
-  }
+  // It may have become a pipe or a link since `lstat`.
+  return tryOr(undefined, () => readFileSync(path, { flag: O_RDONLY | O_NONBLOCK | O_NOFOLLOW }))
 }
 
 function identify({ dev, ino }: Stats): string {

@@ -1,6 +1,6 @@
 import { lstatSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { errorText } from '../../base/errors.ts'
+import { errorText, tryOr } from '../../base/errors.ts'
 import { readTextFile } from '../../base/files.ts'
 import { BrokenFile } from '../text/fields.ts'
 import { readFolder } from './folder.ts'
@@ -79,11 +79,7 @@ export function readTaskText(path: string): string {
 }
 
 export function tryToReadText(path: string): string | undefined {
-  try {
-    return readTaskText(path)
-  } catch {
-    return undefined
-  }
+  return tryOr(undefined, () => readTaskText(path))
 }
 
 export function readTaskFile(path: string, file: string): Task | Broken {

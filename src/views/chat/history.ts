@@ -1,5 +1,6 @@
 import { appendFileSync, chmodSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { tryOr } from '../../base/errors.ts'
 import { writeFileAtomic } from '../../base/atomic-write.ts'
 import { parseJson } from '../../base/json.ts'
 import { makePrivateFolder } from '../../base/private-folder.ts'
@@ -73,11 +74,7 @@ export class HistoryFile {
   }
 
   #try<Result>(work: (path: string) => Result): Result | undefined {
-    try {
-      return this.#path === undefined ? undefined : work(this.#path)
-    } catch {
-      return undefined
-    }
+    return tryOr(undefined, () => (this.#path === undefined ? undefined : work(this.#path)))
   }
 }
 

@@ -1,5 +1,5 @@
 import { copyFileSync, existsSync } from 'node:fs'
-import { errorText } from '../../../base/errors.ts'
+import { errorText, tryOr } from '../../../base/errors.ts'
 import type { Environment } from '../../../base/environment.ts'
 import type { Tokens } from '../../engine.ts'
 import {
@@ -277,11 +277,7 @@ function unreportedUsage(entries: readonly Entry[]): ConversationUsage {
 
 /** The usage in a stored conversation that its process did not report; undefined if it cannot be read. */
 export function readUnreportedUsage(path: string): ConversationUsage | undefined {
-  try {
-    return unreportedUsage(readConversation(path, {})?.entries ?? [])
-  } catch {
-    return undefined
-  }
+  return tryOr(undefined, () => unreportedUsage(readConversation(path, {})?.entries ?? []))
 }
 
 function addAnswer(usage: ConversationUsage, answer: AnswerEntry): ConversationUsage {

@@ -1,4 +1,5 @@
 import type { LanguageModelV4StreamPart, LanguageModelV4Usage } from '@ai-sdk/provider'
+import { tryOr } from '../../../base/errors.ts'
 import { parseJson } from '../../../base/json.ts'
 import { isAmount } from '../../../base/numbers.ts'
 import type { Tokens } from '../../engine.ts'
@@ -121,11 +122,7 @@ function isEmpty(input: Json): boolean {
 }
 
 function parseInput(text: string): Json | undefined {
-  try {
-    return text.trim() === '' ? {} : (parseJson(text) as Json)
-  } catch {
-    return undefined
-  }
+  return tryOr(undefined, () => (text.trim() === '' ? {} : (parseJson(text) as Json)))
 }
 
 function tokensOf({ inputTokens, outputTokens }: LanguageModelV4Usage): Tokens {

@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, readdirSync, type Dirent } from 'node:fs'
 import { basename, dirname } from 'node:path'
-import { errorCode, errorText } from '../../../base/errors.ts'
+import { errorCode, errorText, tryOr } from '../../../base/errors.ts'
 import { explainOpening } from '../../../base/files.ts'
 import { nearest } from '../../../base/nearest.ts'
 import {
@@ -77,9 +77,5 @@ function nearName(path: string, places: Places): string {
 }
 
 export function entriesOf(folder: string): readonly Dirent[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true })
-  } catch {
-    return []
-  }
+  return tryOr([], () => readdirSync(folder, { withFileTypes: true }))
 }
