@@ -23,9 +23,9 @@ export interface Command {
   readonly options: Options
   /** Options that people expect, by name without dashes, and what to type instead. */
   readonly guesses?: Readonly<Record<string, string>>
-  /** What `--json` prints: one object, or the events of a run, one per line. */
-  readonly json?: 'object' | 'events'
-  /** How many words come before `--` and the user's command; absent if it takes no command. */
+  /** Set if `--json` prints the events of a run, one per line, instead of one object. */
+  readonly json?: 'events'
+  /** How many words come before `--` and a command of the user; absent if it takes no command. */
   readonly wordsBeforeCommand?: number
   /** The only arguments that it takes; absent if it takes any. */
   readonly words?: readonly string[]

@@ -7,7 +7,6 @@ import { PUSH_OPTIONS, readPushOptions } from '../queue/push-options.ts'
 import type { ReceiveQuery } from '../queue/receive.ts'
 import type { Counts } from '../queue/store.ts'
 import {
-  refuseWithoutQueue,
   withQueueClient,
   type QueueCaller,
   type OpenQueue,
@@ -97,11 +96,7 @@ export class Queue {
       given.agent === undefined
         ? given
         : { ...given, agent: await checkTypedAgent(this.#request, given.agent) }
-    const [name] = await this.#with(
-      'create-run',
-      ({ client }) => client.push([push]),
-      refuseWithoutQueue,
-    )
+    const [name] = await this.#with('create-run', ({ client }) => client.push([push]))
     return name!
   }
 
@@ -169,12 +164,12 @@ export class Queue {
   }
 
   send(to: string, text: string): Promise<void> {
-    return this.#with('create-store', ({ client }) => client.send(to, text), refuseWithoutQueue)
+    return this.#with('create-store', ({ client }) => client.send(to, text))
   }
 
   /** Cancels a task and its descendants: waiting ones at once, running ones are asked to stop. */
   cancel(name: string) {
-    return this.#with('existing', ({ client }) => client.cancel(name), refuseWithoutQueue)
+    return this.#with('existing', ({ client }) => client.cancel(name))
   }
 
   /** Stops the tasks that this object runs, and waits until they have ended. */
@@ -201,7 +196,7 @@ export class Queue {
   #with<Result>(
     access: 'create-run' | 'create-store' | 'existing',
     work: (opened: OpenQueue) => Promise<Result>,
-    nothing: (caller?: QueueCaller) => NoInfer<Result>,
+    nothing?: (caller?: QueueCaller) => NoInfer<Result>,
   ): Promise<Result> {
     const remember = (opened: OpenQueue) => {
       this.#run = opened.run

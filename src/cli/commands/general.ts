@@ -71,7 +71,6 @@ export function makeVersionCommand(name: string): Command {
     summary: 'Print the version.',
     usage: [`${name} version [--json]`],
     examples: [[`${name} version`, `the same as: ${name} --version`]],
-    json: 'object',
     options: JSON_OBJECT,
     words: [],
     run: async (input) => printResult(input, { version: VERSION }, VERSION),

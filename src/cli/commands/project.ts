@@ -10,7 +10,6 @@ export const PROJECT_COMMANDS = {
       ['forkhestra init --eject-prompts', 'also write the built-in prompts, for editing'],
       ['forkhestra init --agents-md', 'also describe forkhestra to coding agents'],
     ],
-    json: 'object',
     options: {
       'eject-prompts': { help: 'also write the built-in prompts to forge/orch/prompts' },
       'agents-md': { help: 'also add a section about forkhestra to AGENTS.md or CLAUDE.md' },
@@ -27,7 +26,6 @@ export const PROJECT_COMMANDS = {
       ['forkhestra list', 'chains and agents, own and built-in'],
       ['forkhestra list --plain', 'for scripts: kind, name and description, separated by tabs'],
     ],
-    json: 'object',
     options: {
       ...CONFIG_OPTIONS,
       plain: { help: 'print one line per chain or agent' },
@@ -43,7 +41,6 @@ export const PROJECT_COMMANDS = {
       ['forkhestra validate', 'exit code 2 and a list of all problems if there are any'],
       ['forkhestra validate --config other.json', 'check another file'],
     ],
-    json: 'object',
     options: { ...CONFIG_OPTIONS, ...JSON_OBJECT },
     words: [],
     run: async (input) =>
@@ -56,7 +53,6 @@ export const PROJECT_COMMANDS = {
       ['forkhestra doctor', 'show each problem and its fix; uses no tokens'],
       ['forkhestra doctor --json', 'for scripts; exit code 1 if there is a problem'],
     ],
-    json: 'object',
     options: { ...CONFIG_OPTIONS, ...JSON_OBJECT },
     words: [],
     run: async (input) => (await import('../doctor.ts')).runDoctor(input),
@@ -71,7 +67,6 @@ export const PROJECT_COMMANDS = {
       ['forkhestra prompt check prompts/build.md', 'exit code 2 and the problems if there are any'],
       ['forkhestra prompt check --chain build', 'check the prompt of every step'],
     ],
-    json: 'object',
     options: {
       chain: { value: '<name>', help: 'check the prompts of a chain from the configuration' },
       'raw-prompt': { help: 'treat the prompt as plain text' },

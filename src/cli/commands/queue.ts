@@ -19,7 +19,6 @@ export const QUEUE_COMMANDS = {
       ['forkhestra push --retry 2 "Look it up"', 'retry up to twice if the service fails'],
       ['forkhestra run-queue', 'start the queued tasks'],
     ],
-    json: 'object',
     options: {
       name: { value: '<name>', help: 'name of the task (default: generated)' },
       agent: { value: '<agent>', help: 'agent for the task (default: same kind as yours)' },
@@ -43,7 +42,6 @@ export const QUEUE_COMMANDS = {
       ['forkhestra run-queue 2', 'the two oldest'],
       ['forkhestra run-queue --parallel 4', 'all tasks, four at a time, including new ones'],
     ],
-    json: 'object',
     options: {
       parallel: { value: '<n>', help: 'run all tasks, N at a time' },
       ...ORPHANS,
@@ -62,7 +60,6 @@ export const QUEUE_COMMANDS = {
       ['forkhestra queue --all', 'also the tasks of sub-agents'],
       ['forkhestra queue verify', 'check that nothing was lost or delivered twice'],
     ],
-    json: 'object',
     options: { all: { help: 'show the tasks of all agents in the run' }, ...QUEUE_OPTIONS },
     words: ['verify'],
     run: async (input) => (await import('../queue/show.ts')).showQueue(input),
@@ -75,7 +72,6 @@ export const QUEUE_COMMANDS = {
       ['forkhestra check --from tests', 'messages from one agent'],
       ['forkhestra inbox', 'show the senders without reading'],
     ],
-    json: 'object',
     options: {
       from: { value: '<agents>', help: 'only from these agents, separated by commas' },
       lifo: { help: 'newest first' },
@@ -92,7 +88,6 @@ export const QUEUE_COMMANDS = {
       ['forkhestra receive --from a,b', 'one from each, once both have answered or ended'],
       ['forkhestra receive --timeout 5m', 'wait at most 5 minutes; exit code 1 if nothing arrived'],
     ],
-    json: 'object',
     options: {
       from: { value: '<agents>', help: 'wait until each of these has answered' },
       lifo: { help: 'newest first' },
@@ -105,7 +100,6 @@ export const QUEUE_COMMANDS = {
     summary: 'List the senders of unread messages.',
     usage: ['forkhestra inbox'],
     examples: [['forkhestra inbox', 'the messages stay unread']],
-    json: 'object',
     options: QUEUE_OPTIONS,
     words: [],
     run: async (input) => (await import('../queue/show.ts')).showInbox(input),
@@ -120,7 +114,6 @@ export const QUEUE_COMMANDS = {
       ['forkhestra send main "The key is missing"', 'to the agent of the step'],
       ['forkhestra send tests - < notes.md', 'a file to the sub-agent of the task tests'],
     ],
-    json: 'object',
     options: QUEUE_OPTIONS,
     run: async (input) => (await import('../queue/change.ts')).sendMessage(input),
   },
@@ -131,7 +124,6 @@ export const QUEUE_COMMANDS = {
       ['forkhestra cancel tests', 'its parent gets a failure message'],
       ['forkhestra queue', 'list the names of the tasks'],
     ],
-    json: 'object',
     options: QUEUE_OPTIONS,
     run: async (input) => (await import('../queue/change.ts')).cancelTask(input),
   },

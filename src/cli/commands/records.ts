@@ -11,7 +11,6 @@ export const RECORD_COMMANDS = {
       ['forkhestra status', 'what is running, how the last run ended, what is left to do'],
       ['forkhestra status --json', 'for scripts'],
     ],
-    json: 'object',
     options: RECORD_OPTIONS,
     words: [],
     run: async (input) => (await import('../records/print-status.ts')).printStatus(input),
@@ -23,7 +22,6 @@ export const RECORD_COMMANDS = {
       ['forkhestra runs', 'status, progress, duration and cost of each run'],
       ['forkhestra runs --json', 'for scripts'],
     ],
-    json: 'object',
     options: RECORD_OPTIONS,
     words: [],
     run: async (input) => (await import('../records/list-runs.ts')).listRecordedRuns(input),
@@ -42,7 +40,6 @@ export const RECORD_COMMANDS = {
         'one iteration: command, prompt, outcome, changes',
       ],
     ],
-    json: 'object',
     options: {
       step: { value: '<n>', help: 'only this step' },
       copy: { value: '<n>', help: 'only this copy of the step' },
@@ -87,7 +84,6 @@ export const RECORD_COMMANDS = {
       ['forkhestra cost --by task', 'cost per forge-tasks task'],
       ['forkhestra cost x7k2m --by step', 'cost per step of one run'],
     ],
-    json: 'object',
     options: {
       by: { value: '<what>', help: 'run, agent, step, branch, day or task (default: run)' },
       ...RECORD_OPTIONS,
@@ -101,7 +97,6 @@ export const RECORD_COMMANDS = {
       ['forkhestra stop', 'the newest active run'],
       ['forkhestra stop --now', 'interrupt the iteration, like Ctrl-C'],
     ],
-    json: 'object',
     options: {
       now: { help: 'interrupt the iteration, like Ctrl-C' },
       ...RECORD_OPTIONS,
@@ -138,7 +133,6 @@ export const RECORD_COMMANDS = {
     summary: 'Make a run that waits for a quota or a retry continue now.',
     usage: ['forkhestra retry-now [RUN] [--json]'],
     examples: [['forkhestra retry-now', 'the newest waiting run']],
-    json: 'object',
     options: RECORD_OPTIONS,
     run: async (input) => (await import('../records/ask-run.ts')).retryNow(input),
   },
@@ -149,7 +143,6 @@ export const RECORD_COMMANDS = {
       ['forkhestra clean --keep 10', 'keep the newest 10; active runs are never removed'],
       ['forkhestra clean --keep 0 --dry-run', 'show what would be removed'],
     ],
-    json: 'object',
     options: {
       keep: { value: '<n>', help: 'number of runs to keep' },
       'with-queues': { help: 'also remove runs with queued tasks, unread results or worktrees' },
@@ -167,7 +160,6 @@ export const RECORD_COMMANDS = {
       ['forkhestra worktrees', 'what is not merged, why, and what to do next'],
       ['forkhestra worktrees --clean', 'remove those that contain nothing to lose'],
     ],
-    json: 'object',
     options: {
       clean: {
         help: 'remove those with nothing to lose, unless their run is active',

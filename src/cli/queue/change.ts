@@ -1,10 +1,5 @@
 import { UserError } from '../../base/errors.ts'
-import {
-  messageLimitFor,
-  refuseWithoutQueue,
-  withQueueClient,
-  type OpenQueue,
-} from '../../host/queue/caller.ts'
+import { messageLimitFor, withQueueClient, type OpenQueue } from '../../host/queue/caller.ts'
 import { checkTypedAgent, warnWithoutAgent } from '../../host/queue/check-agent.ts'
 import type { Push } from '../../queue/client.ts'
 import { readPushOptions } from '../../queue/push-options.ts'
@@ -21,17 +16,12 @@ export async function pushTask(input: Input): Promise<number> {
     given.agent === undefined
       ? given
       : { ...given, agent: await checkTypedAgent(queueRequest(input), given.agent) }
-  return withQueueClient(
-    queueRequest(input),
-    'create-run',
-    async ({ client, run, agent }) => {
-      const [name] = await client.push([push])
-      printResult(input, { ok: true, run, agent, name }, name!)
-      if (push.agent === undefined) warnWithoutAgent(queueRequest(input))
-      return 0
-    },
-    refuseWithoutQueue,
-  )
+  return withQueueClient(queueRequest(input), 'create-run', async ({ client, run, agent }) => {
+    const [name] = await client.push([push])
+    printResult(input, { ok: true, run, agent, name }, name!)
+    if (push.agent === undefined) warnWithoutAgent(queueRequest(input))
+    return 0
+  })
 }
 
 /** Parses options like `/push` in a prompt, so that they mean the same. */
@@ -61,36 +51,26 @@ export async function sendMessage(input: Input): Promise<number> {
     )
   }
   const body = text === '-' ? await readStdinText(input, 'message') : text
-  return withQueueClient(
-    queueRequest(input),
-    'create-store',
-    async ({ client, run }) => {
-      await client.send(to, body)
-      if (input.flag('json')) print(JSON.stringify({ ok: true, run, to }))
-      return 0
-    },
-    refuseWithoutQueue,
-  )
+  return withQueueClient(queueRequest(input), 'create-store', async ({ client, run }) => {
+    await client.send(to, body)
+    if (input.flag('json')) print(JSON.stringify({ ok: true, run, to }))
+    return 0
+  })
 }
 
 export async function cancelTask(input: Input): Promise<number> {
   const name = new QueueArguments(input, []).optional()
   if (name === undefined) throw new UsageError('cancel needs the name of a task.')
-  return withQueueClient(
-    queueRequest(input),
-    'existing',
-    async (opened) => {
-      const { run } = opened
-      const { ended, told } = await opened.client.cancel(name)
-      if (input.flag('json')) print(JSON.stringify({ ok: true, run, ended, told }))
-      else {
-        if (ended.length > 0) print(`Ended: ${ended.join(', ')}`)
-        if (told.length > 0) print(describeStopped(opened, told))
-      }
-      return 0
-    },
-    refuseWithoutQueue,
-  )
+  return withQueueClient(queueRequest(input), 'existing', async (opened) => {
+    const { run } = opened
+    const { ended, told } = await opened.client.cancel(name)
+    if (input.flag('json')) print(JSON.stringify({ ok: true, run, ended, told }))
+    else {
+      if (ended.length > 0) print(`Ended: ${ended.join(', ')}`)
+      if (told.length > 0) print(describeStopped(opened, told))
+    }
+    return 0
+  })
 }
 
 /** If no process runs them, the next run-queue stops them. */

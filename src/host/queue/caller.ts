@@ -60,7 +60,7 @@ export async function withQueueClient<Result = number>(
   request: QueueRequest,
   access: Access,
   work: (opened: OpenQueue) => Promise<Result>,
-  withoutQueue: (caller?: QueueCaller) => Result | Promise<Result>,
+  withoutQueue: (caller?: QueueCaller) => Result | Promise<Result> = refuseWithoutQueue,
 ): Promise<Result> {
   for (;;) {
     const found = findCaller(request)
@@ -138,7 +138,7 @@ export function identityOf(caller: QueueCaller | undefined) {
   return { run: caller?.run ?? null, agent: caller?.agent ?? null }
 }
 
-export function refuseWithoutQueue(caller?: QueueCaller): never {
+function refuseWithoutQueue(caller?: QueueCaller): never {
   if (caller === undefined) {
     throw new UserError('There are no runs yet.', 'The first push opens one: forkhestra push "…"')
   }

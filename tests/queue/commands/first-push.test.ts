@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { refuseWithoutQueue, withQueueClient } from '../../../src/host/queue/caller.ts'
+import { withQueueClient } from '../../../src/host/queue/caller.ts'
 import { openProject } from '../../../src/host/project.ts'
 import { environment, forkhestra, shell } from '../../support/forkhestra.ts'
 import { makeProject, sh, writeFiles } from '../../support/project.ts'
@@ -38,17 +38,12 @@ test('clean does not remove a run while its first task is being pushed', async (
     notice: () => undefined,
     confirm: async () => false,
   }
-  await withQueueClient(
-    { frontEnd },
-    'create-run',
-    async ({ client, run }) => {
-      const { code, stdout } = await forkhestra(['clean', '--keep', '0'], { cwd })
-      expect(code).toBe(1)
-      expect(stdout).toContain(`not removed: ${run}: Another process has held the lock`)
-      await client.push([{ prompt: 'hi', name: 'a' }])
-    },
-    refuseWithoutQueue,
-  )
+  await withQueueClient({ frontEnd }, 'create-run', async ({ client, run }) => {
+    const { code, stdout } = await forkhestra(['clean', '--keep', '0'], { cwd })
+    expect(code).toBe(1)
+    expect(stdout).toContain(`not removed: ${run}: Another process has held the lock`)
+    await client.push([{ prompt: 'hi', name: 'a' }])
+  })
   expect((await tasksOf(cwd)).map(({ name }) => name)).toEqual(['a'])
 })
 
