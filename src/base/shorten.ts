@@ -6,6 +6,13 @@ export function oneLine(text: string): string {
   return text.trim().replaceAll(/\s+/g, ' ')
 }
 
+/** `a, b and 3 more`; `count` is their number if not all are known. */
+export function listed(names: readonly unknown[], most = names.length, count = names.length) {
+  const shown = names.slice(0, most)
+  const more = count - shown.length
+  return `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+}
+
 /** At most `length` characters of a text, cut after a word. */
 export function shorten(text: string, length: number): string {
   if (text.length <= length) return text

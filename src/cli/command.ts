@@ -25,7 +25,7 @@ export interface Command {
   readonly guesses?: Readonly<Record<string, string>>
   /** Set if `--json` prints the events of a run, one per line, instead of one object. */
   readonly json?: 'events'
-  /** How many words come before `--` and a command of the user; absent if it takes no command. */
+  /** How many words come before `--` and the user's command; absent if it takes no command. */
   readonly wordsBeforeCommand?: number
   /** The only arguments that it takes; absent if it takes any. */
   readonly words?: readonly string[]

@@ -1,3 +1,4 @@
+import { listed } from '../base/shorten.ts'
 import { counted } from '../base/amounts.ts'
 import type { RecordedRequest } from './server.ts'
 
@@ -27,12 +28,6 @@ export class Tally {
       const more = hint === undefined ? '' : `\n  ${hint.replaceAll('\n', '\n  ')}`
       return `${counted(count, 'request')} had no matching turn: ${why}${more}`
     })
-    return unused.length === 0 ? strays : [...strays, `unused: ${renderPlaces(unused)}`]
+    return unused.length === 0 ? strays : [...strays, `unused: ${listed(unused, MOST_PLACES)}`]
   }
-}
-
-function renderPlaces(places: readonly string[]): string {
-  const more = places.length - MOST_PLACES
-  const shown = places.slice(0, MOST_PLACES).join(', ')
-  return more > 0 ? `${shown} and ${more} more` : shown
 }

@@ -1,3 +1,4 @@
+import { listed } from '../base/shorten.ts'
 import { counted } from '../base/amounts.ts'
 import type { GroupState } from '../records/events/group-state.ts'
 import type { RunState } from '../records/events/state.ts'
@@ -78,7 +79,5 @@ const MOST_LISTED = 5
 
 /** `#1, #3`; at most five. */
 export function listCopies(copies: readonly StepState[]): string {
-  const more = copies.length - MOST_LISTED
-  const numbers = copies.slice(0, MOST_LISTED).map(copyNumber).join(', ')
-  return more > 0 ? `${numbers} and ${more} more` : numbers
+  return listed(copies.map(copyNumber), MOST_LISTED)
 }

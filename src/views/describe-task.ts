@@ -1,4 +1,5 @@
 import { basename } from 'node:path'
+import { listed } from '../base/shorten.ts'
 import { formatDuration } from '../base/durations.ts'
 import { printable, printableLines } from '../base/terminal/printable.ts'
 import type { EventOf } from '../records/events/event.ts'
@@ -43,7 +44,9 @@ export function describeLeftInQueue(
   return [
     ...(queued === 0
       ? []
-      : [`Left in the queue: ${listed(names, queued)}; to start: ${command('run-queue')}`]),
+      : [
+          `Left in the queue: ${listed(names, names.length, queued)}; to start: ${command('run-queue')}`,
+        ]),
     ...(unread === 0
       ? []
       : [`Unread in the inbox: ${unread} from ${listed(senders)}; to read: ${command('check')}`]),
@@ -59,18 +62,13 @@ export function notQueuedLines(
   const resume = record === undefined ? 'push' : `resume ${basename(record)}`
   return steps.flatMap(({ number, notQueued = [] }) => {
     if (notQueued.length === 0) return []
-    const names = notQueued.slice(0, NAMED).map(({ name }) => name)
-    const what = `Not queued after step ${number}: ${listed(names, notQueued.length)}`
+    const names = notQueued.map(({ name }) => name)
+    const what = `Not queued after step ${number}: ${listed(names, NAMED)}`
     return [`${what}; fix the problem, then run: ${command(resume)}`]
   })
 }
 
 const NAMED = 20
-
-function listed(names: readonly string[], count = names.length): string {
-  const more = count - names.length
-  return `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
-}
 
 /** Output of sub-agents, with the task's name before each line. */
 export class TaskLines {

@@ -1,7 +1,7 @@
 import { relative } from 'node:path'
 import { counted } from '../base/amounts.ts'
 import { shellWord } from '../base/shell-quote.ts'
-import { oneLine } from '../base/shorten.ts'
+import { oneLine, listed } from '../base/shorten.ts'
 import { branchName } from '../records/events/branch-name.ts'
 import type { BranchState } from '../records/events/branch-state.ts'
 import type { EventOf } from '../records/events/event.ts'
@@ -27,9 +27,7 @@ export function describeRefusal(event: MergeEnded, into: string): string {
   if (result === 'gate_failed')
     return `a check failed on top of ${into}: ${inOneLine(detail ?? result)}`
   if (result !== 'conflict') return inOneLine(detail ?? result)
-  const more = files.length - MOST_FILES
-  const names = files.slice(0, MOST_FILES).join(', ')
-  return `conflict in ${names}${more > 0 ? ` and ${more} more` : ''}`
+  return `conflict in ${listed(files, MOST_FILES)}`
 }
 
 const MOST_FILES = 3
@@ -94,12 +92,8 @@ export function describeMerges(
 function openBranches(state: RunState): { readonly open?: string } {
   const open = (state.branches ?? []).filter(({ isOpen }) => isOpen)
   if (open.length === 0) return {}
-  const names = open
-    .slice(0, MOST_NAMED)
-    .map(({ scope, branch }) => branchName(state, scope) ?? branch)
-  const more = open.length - names.length
-  const words = `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
-  return { open: `Worktrees kept for a resume: ${words}` }
+  const names = open.map(({ scope, branch }) => branchName(state, scope) ?? branch)
+  return { open: `Worktrees kept for a resume: ${listed(names, MOST_NAMED)}` }
 }
 
 /** `Merged into main: 12 commits of 4 branches, now at abc1234`. */

@@ -1,3 +1,4 @@
+import { listed } from '../../base/shorten.ts'
 import { takesTask } from './agent-role.ts'
 import { UserError } from '../../base/errors.ts'
 import { fillTemplate, renderTemplate } from '../parse/template.ts'
@@ -64,7 +65,9 @@ function findLeft(counts: TaskCounts): Pick<TaskVerdict, 'detail' | 'cause'> | u
     ...(broken === 0 ? [] : [`${broken} unreadable`]),
     ...(archivedUnfinished.length === 0
       ? []
-      : [`${archivedUnfinished.length} archived, not Done (${describeList(archivedUnfinished)})`]),
+      : [
+          `${archivedUnfinished.length} archived, not Done (${listed(archivedUnfinished, NAMED_AT_MOST)})`,
+        ]),
     ...(gone === 0 ? [] : [`${gone} with a missing file`]),
   ]
   return { detail: `tasks left: ${words.join(', ')}`, cause: causeOfLeft(counts) }
@@ -78,11 +81,6 @@ function causeOfLeft({ gone, archivedUnfinished, stuck, broken }: TaskCounts): L
 }
 
 const NAMED_AT_MOST = 5
-
-function describeList(ids: readonly string[]): string {
-  const named = ids.slice(0, NAMED_AT_MOST).join(', ')
-  return ids.length > NAMED_AT_MOST ? `${named} and ${ids.length - NAMED_AT_MOST} more` : named
-}
 
 function describeHeld(held: number): string {
   return `${held} in progress elsewhere`

@@ -1,3 +1,4 @@
+import { listed } from '../../base/shorten.ts'
 import { identityOf, withQueueClient, type OpenQueue } from '../../host/queue/caller.ts'
 import {
   driveQueue,
@@ -216,9 +217,8 @@ const NAMED = 10
 
 function describeStarted(tasks: readonly TaskBrief[]): string {
   if (tasks.length === 0) return ''
-  const names = tasks.slice(0, NAMED).map(({ name }) => name)
-  const more = tasks.length > NAMED ? `, and ${tasks.length - NAMED} more` : ''
-  return ` Already started: ${names.join(', ')}${more}.`
+  const names = tasks.map(({ name }) => name)
+  return ` Already started: ${listed(names, NAMED)}.`
 }
 
 function noteOtherProcess({ record }: OpenQueue): void {

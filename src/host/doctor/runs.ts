@@ -1,3 +1,4 @@
+import { listed } from '../../base/shorten.ts'
 import { errorText } from '../../base/errors.ts'
 import { printable } from '../../base/terminal/printable.ts'
 import type { Leftover } from '../../records/events/schema.ts'
@@ -63,6 +64,5 @@ function describeRuns(runs: readonly QueuedBrief[], outer: readonly QueuedBrief[
 
 function namesOf(processes: readonly Leftover[]): string {
   const names = processes.map(({ pid, command }) => `${printable(command)} (pid ${pid})`)
-  const more = names.length > NAMED ? `, and ${names.length - NAMED} more` : ''
-  return names.slice(0, NAMED).join(', ') + more
+  return listed(names, NAMED)
 }

@@ -1,5 +1,6 @@
 import { readdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { listed } from '../../base/shorten.ts'
 import { errorCode, errorText, UserError } from '../../base/errors.ts'
 import { lstatOf } from '../../base/files.ts'
 import { holdFolder } from '../../base/linux/lock.ts'
@@ -294,8 +295,7 @@ function chooseRecord(folders: readonly string[], word: string): string {
 
 function nameSome(folders: readonly string[]): string {
   const ids = folders.map((folder) => basename(folder))
-  const more = ids.length > NAMED ? `, and ${ids.length - NAMED} more` : ''
-  return `Runs, newest first: ${ids.slice(0, NAMED).join(', ')}${more}`
+  return `Runs, newest first: ${listed(ids, NAMED)}`
 }
 
 /** How long to wait for a process that is queueing something. */

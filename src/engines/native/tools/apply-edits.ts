@@ -1,3 +1,4 @@
+import { listed } from '../../../base/shorten.ts'
 import { bytesOf, endsWithCrlf, textOf, withCrlf } from './line-ends.ts'
 import { explainMismatch } from './no-match.ts'
 
@@ -96,9 +97,7 @@ const MOST_NAMED = 10
 
 export function describeLines(numbers: readonly number[]): string {
   const lines = [...new Set(numbers)]
-  const more = lines.length - MOST_NAMED
-  const word = lines.length === 1 ? 'line' : 'lines'
-  return `${word} ${lines.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+  return `${lines.length === 1 ? 'line' : 'lines'} ${listed(lines, MOST_NAMED)}`
 }
 
 function describeAmbiguity(content: string, starts: readonly number[]): string {
