@@ -1,5 +1,11 @@
-import { DEFAULT_LIMITS, DEFAULT_TIMES, SYSTEM_CLOCK } from './limits.ts'
-import type { Clock, QueueLimits, QueueTimes } from './limits.ts'
+import {
+  DEFAULT_LIMITS,
+  DEFAULT_TIMES,
+  SYSTEM_CLOCK,
+  type Clock,
+  type QueueLimits,
+  type QueueTimes,
+} from './limits.ts'
 import { ChangeWatcher } from './sqlite/change-watcher.ts'
 import { claim, heartbeat } from './sqlite/claim.ts'
 import { lastSeq, type Connection } from './sqlite/connection.ts'
@@ -16,9 +22,9 @@ import type { StoreContext } from './sqlite/rows.ts'
 import { abandon, finishedAttempts, postpone, settle } from './sqlite/settle.ts'
 import { HistoryCount } from './sqlite/side-files.ts'
 import { counts, isAwaiting, list, outlook, stepAgentsOf, task } from './sqlite/status.ts'
-import { verify } from './sqlite/verify.ts'
 import { stopWaiting } from './sqlite/waiting.ts'
 import type { QueueStore } from './store.ts'
+import { Ledger, type HistoryEntry, type Tables } from './ledger.ts'
 
 export interface SqliteOptions extends Pick<ConnectionOptions, 'run' | 'wasUsed'> {
   readonly limits?: Partial<QueueLimits>
@@ -109,4 +115,37 @@ function makeStore(
       db.close()
     },
   }
+}
+
+function verify(context: StoreContext, run: string): readonly string[] {
+  const ledger = new Ledger()
+  const entries = context.db.all<HistoryEntry>(
+    'select what, subject, attempt, detail from history where run = ? order by seq',
+    run,
+  )
+  for (const entry of entries) ledger.add(entry)
+  return [...ledger.close(tablesOf(context, run)), ...checkFile(context)]
+}
+
+function tablesOf({ db }: StoreContext, run: string): Tables {
+  return {
+    tasks: db.all<Tables['tasks'][number]>(
+      `select id, state, attempt, worker, lease_until as leaseUntil
+       from task where run = ? and depth > 0`,
+      run,
+    ),
+    messages: db.all<Tables['messages'][number]>(
+      'select id, reader, delivery, lease_until as leaseUntil from message where run = ?',
+      run,
+    ),
+  }
+}
+
+function checkFile({ db }: StoreContext): string[] {
+  const found = db.findDamage().map((line) => `the file: ${line}`)
+  const { rows, last } = db.get<{ rows: number; last: number | null }>(
+    'select count(*) as rows, max(seq) as last from history',
+  )!
+  if (rows !== (last ?? 0)) found.push(`${(last ?? 0) - rows} lines of the history are missing`)
+  return found
 }

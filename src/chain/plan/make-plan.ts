@@ -24,7 +24,7 @@ import {
 } from './plan.ts'
 import { collect, PlanError } from './problems.ts'
 import type { Request } from './request.ts'
-import { findSharedNames } from './shared-names.ts'
+import { findSharedNames } from './name-clashes.ts'
 import { Variables } from './variables.ts'
 import { planWarnings, shadowWarnings } from './warnings.ts'
 
