@@ -50,7 +50,7 @@ type Suggest = (key: string | number | undefined, value: unknown) => string
 interface Format<S extends Schema> {
   schemaOf(value: unknown): S
   readonly emptyHint: string
-  /** The tail of a message about a wrong value, e.g. `, did you mean 'x'?` */
+  /** The tail of a message about a wrong value, e.g. ` (did you mean 'x'?)` */
   readonly suggest?: Suggest
   /** The tail of a message about an unknown key that is known in another place. */
   readonly explainKey?: ExplainKey

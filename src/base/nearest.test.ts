@@ -34,7 +34,7 @@ test('without candidates there is nothing to suggest', () => {
 })
 
 test('the suggestion is empty if nothing is close', () => {
-  expect(didYouMean('agnet', KEYS)).toBe(", did you mean 'agent'?")
+  expect(didYouMean('agnet', KEYS)).toBe(" (did you mean 'agent'?)")
   expect(didYouMean('xyz', KEYS)).toBe('')
 })
 

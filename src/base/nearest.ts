@@ -30,9 +30,9 @@ function editDistance(a: string, b: string): number {
   return last[b.length]!
 }
 
-/** `, did you mean 'x'?` or an empty text, to end a message about an unknown word. */
+/** ` (did you mean 'x'?)` or an empty text, to end a message about an unknown word. */
 export function didYouMean(word: string, candidates: Iterable<string>, what = ''): string {
   const others = [...candidates].filter((candidate) => candidate !== word)
   const found = nearest(word, others)
-  return found === undefined ? '' : `, did you mean ${what}'${found}'?`
+  return found === undefined ? '' : ` (did you mean ${what}'${found}'?)`
 }

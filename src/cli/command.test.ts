@@ -125,15 +125,15 @@ test.each([
 })
 
 test.each([
-  ['--dryrun', 'Unknown option --dryrun, did you mean --dry-run?'],
-  ['--verbos=1', 'Unknown option --verbos, did you mean --verbose?'],
-  ['--promt', 'Unknown option --promt, did you mean --prompt?'],
-  ['--verb', 'Unknown option --verb, did you mean --verbose?'],
+  ['--dryrun', 'Unknown option --dryrun (did you mean --dry-run?)'],
+  ['--verbos=1', 'Unknown option --verbos (did you mean --verbose?)'],
+  ['--promt', 'Unknown option --promt (did you mean --prompt?)'],
+  ['--verb', 'Unknown option --verb (did you mean --verbose?)'],
   ['--nonsense', 'Unknown option --nonsense'],
   ['-x', 'Unknown option -x'],
   ['-vx', 'Unknown option -x'],
   ['-v-x', 'Unknown option --'],
-  ['-verbose', 'Unknown option -verbose, did you mean --verbose?'],
+  ['-verbose', 'Unknown option -verbose (did you mean --verbose?)'],
   ['--__proto__', 'Unknown option --__proto__'],
   ['--constructor', 'Unknown option --constructor'],
 ])('%s is refused', (word, message) => {

@@ -219,7 +219,7 @@ function unknownOption(
   const known = Object.keys(options).map((each) => `--${each}`)
   const longer = known.filter((each) => rawName.length > 3 && each.startsWith(rawName))
   const close = nearest(rawName, known) ?? (longer.length === 1 ? longer[0] : undefined)
-  if (close !== undefined) return new UnknownOption(name, `${message}, did you mean ${close}?`)
+  if (close !== undefined) return new UnknownOption(name, `${message} (did you mean ${close}?)`)
   return quoteHint === undefined
     ? new UnknownOption(name, message, `Known options: ${known.join(', ')}.`)
     : new UnknownOption(name, `${message}.`, quoteHint)

@@ -44,8 +44,7 @@ export const RUN_GUESSES = byWord({
   'isolation isolate': 'To run the chain in a worktree of its own: --worktree',
   agent: 'Name the agent without an option: forkhestra builder:5',
   'debug trace': 'For all details: --verbose',
-  'quiet silent q':
-    'Redirect what is printed: > run.log. The record keeps everything: forkhestra logs',
+  'quiet silent q': 'Redirect the output: > run.log. The record keeps everything: forkhestra logs',
 })
 
 function byWord(rows: Readonly<Record<string, string>>): Readonly<Record<string, string>> {

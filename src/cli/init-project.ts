@@ -23,7 +23,7 @@ export async function initProject(input: Input): Promise<number> {
   }
   for (const { path, append } of files)
     console.log(append === true ? `Added a section to ${path}` : `Wrote ${path}`)
-  for (const { path, why } of left) console.log(`Left alone: ${path} (${why})`)
+  for (const { path, why } of left) console.log(`Skipped: ${path} (${why})`)
   const start = isInRepository(project.folder) ? 'Next:' : `${NO_REPOSITORY}\nThen`
   console.log(`\n${start} describe what to build in ${specs}/PLAN.md and SPECS.md, then run`)
   console.log(`  ${BUILD}`)

@@ -15,7 +15,7 @@ test('files come before the prompt, each between two tags', () => {
   ]
   const block = withContextBlock('The task.', reads)
   const id = idOf(block)
-  expect(block).toBe(`These files were read for you. Each ends with the line that repeats its id.
+  expect(block).toBe(`These files were read for you. Each ends with a line that repeats its id.
 
 <file path="a.md" id="${id}">
 alpha

@@ -2,7 +2,7 @@ import { formatBytes } from '../base/files.ts'
 import { printable } from '../base/terminal/printable.ts'
 import type { FileRead } from './engine.ts'
 
-const HEADING = 'These files were read for you. Each ends with the line that repeats its id.'
+const HEADING = 'These files were read for you. Each ends with a line that repeats its id.'
 
 /** Puts the files into the prompt, for agents whose history cannot be written by others. */
 export function withContextBlock(

@@ -46,7 +46,7 @@ const PROBLEMS: readonly (readonly [ToolLists, string, string])[] = [
   ],
   [
     { disallowedTools: ['Bsah'] },
-    "disallowedTools: the built-in agent has no tool 'Bsah', did you mean 'bash'?",
+    "disallowedTools: the built-in agent has no tool 'Bsah' (did you mean 'bash'?)",
     TOOLS,
   ],
   [{ allowedTools: [''] }, "allowedTools: the built-in agent has no tool ''", TOOLS],

@@ -46,11 +46,11 @@ test.each([
   ['¶3', 'the file is 3, expected a list of turns, or an object with "conversations"'],
   ['¶[]', 'the file is an empty list, expected at least one turn'],
   ['[¶{}]', '[0] is an object, expected an answer: "text", "thinking", "tool", "tools", "drop"'],
-  ['[{ ¶"txt": 1, "drop": true }]', "[0].txt is unknown, did you mean 'text'?"],
+  ['[{ ¶"txt": 1, "drop": true }]', "[0].txt is unknown (did you mean 'text'?)"],
   ['[{ "text": ¶3 }]', '[0].text is 3, expected a string'],
   ['[{ "drop": ¶false }]', '[0].drop is false, expected true'],
   ['[{ "tool": ¶{ "name": "Bash" } }]', '[0].tool.input is missing, expected an object'],
-  ['[{ "tool": { ¶"nmae": "", "name": "a", "input": {} } }]', '[0].tool.nmae is unknown, did you'],
+  ['[{ "tool": { ¶"nmae": "", "name": "a", "input": {} } }]', '[0].tool.nmae is unknown (did you'],
   [
     '[¶{ "text": "a", "error": { "status": 429 } }]',
     '[0] is an object, expected either "error" or',

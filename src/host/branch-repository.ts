@@ -90,7 +90,7 @@ function bare(cwd: string): Problem {
 }
 
 const NO_COMMIT: Problem = {
-  message: 'The repository has no commit that worktrees could start from.',
+  message: 'The repository has no commits, so worktrees have nothing to start from.',
   hint: 'Create one: git add -A && git commit -m "Start"',
 }
 
@@ -121,7 +121,7 @@ function describeChanges(paths: readonly string[]): Problem | undefined {
   const rest = more > 0 ? ` and ${counted(more, 'more file')}` : ''
   return {
     message: `Worktrees start from the last commit, but some changes are not committed: ${named}${rest}.`,
-    hint: 'Commit it: git add -A && git commit\nOr stash it: git stash --include-untracked',
+    hint: 'Commit them: git add -A && git commit\nOr stash them: git stash --include-untracked',
   }
 }
 

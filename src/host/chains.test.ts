@@ -10,7 +10,7 @@ test('a chain is found by its name', () => {
 })
 
 test.each([
-  [CHAINS, 'biuld', "There is no chain 'biuld', did you mean 'build'?"],
+  [CHAINS, 'biuld', "There is no chain 'biuld' (did you mean 'build'?)"],
   [CHAINS, 'constructor', "There is no chain 'constructor'."],
   [{}, 'build', "There is no chain 'build'."],
 ])('in %j there is no chain %s', (chains, name, message) => {

@@ -89,7 +89,11 @@ export async function compareConfiguration(
   if (found.hash === hash) return { content: found.content, changes: [] }
   const now = new Mask({ ...env, ...namedIn(found.content) }).text(found.text ?? '')
   const lines = text === undefined ? [] : await changedLines(text, now)
-  return { changes: [[`${file} has changed since; ${continues}`, ...lines, hint].join('\n')] }
+  return {
+    changes: [
+      [`${file} has changed since the run started; ${continues}`, ...lines, hint].join('\n'),
+    ],
+  }
 }
 
 async function changedLines(before: string, now: string): Promise<string[]> {

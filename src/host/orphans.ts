@@ -40,14 +40,14 @@ export async function clearOrphans(
   const dead = new Map(records.filter(([, folder]) => isDead(folder)))
   const warnings: string[] = []
   for (const [run, processes] of findOrphans([...dead.keys()])) {
-    const words = `run ${run} is dead and left these processes running: ${namesOf(processes, user)}`
-    if (mayKill || (await user.confirm(`The ${words}. Kill them?`))) {
+    const words = `${run} is dead and left these processes running: ${namesOf(processes, user)}`
+    if (mayKill || (await user.confirm(`Run ${words}. Kill them?`))) {
       warnings.push(await end(run, processes, user))
     } else if (isShared) {
-      warnings.push(`the ${words}; to kill them: --kill-orphans`)
+      warnings.push(`run ${words}; to kill them: --kill-orphans`)
     } else {
       throw new UserError(
-        `The ${words}.`,
+        `Run ${words}.`,
         [
           'They would interfere with the new run. Kill them: add --kill-orphans',
           `Or continue the dead run: ${resumeWithout({ run, record: dead.get(run)! })}`,
@@ -98,7 +98,7 @@ async function mustConfirm(
   processes: readonly Leftover[],
   user: User,
 ): Promise<void> {
-  const words = `The run ${dead.run} left these processes running: ${namesOf(processes, user)}.`
+  const words = `Run ${dead.run} left these processes running: ${namesOf(processes, user)}.`
   if (await user.confirm(`${words} Kill them?`)) return
   const hint = `They would interfere with the resumed run. Kill them: ${resumeWithout(dead)}`
   throw new NotNow(words, hint)

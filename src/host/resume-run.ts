@@ -116,7 +116,7 @@ export function takeLock({ id, folder }: Pick<RunBrief, 'id' | 'folder'>): RunLo
   } catch (error) {
     if (errorCode(error) === undefined) throw error
     const hint = `Make sure that ${folder} is writable and has free space, and retry.`
-    throw new NotNow(`The run ${id} cannot continue: ${errorText(error)}.`, hint)
+    throw new NotNow(`Run ${id} cannot continue: ${errorText(error)}.`, hint)
   }
 }
 
@@ -215,7 +215,7 @@ function damageWarnings(damage: readonly string[]): string[] {
 function checkFolder(id: string, cwd: string): void {
   if (statOf(cwd)?.isDirectory() === true) return
   throw new UserError(
-    `The folder of the run ${id} is gone: ${cwd}`,
+    `The folder of run ${id} is gone: ${cwd}`,
     'A run resumes where it was started. Restore the folder, or start a new run.',
   )
 }
@@ -234,7 +234,7 @@ export async function readRecorded(
   const plan = readRecordedPlan(folder)
   if (plan === undefined) {
     throw new UserError(
-      `The plan of the run ${id} was made by forkhestra ${found.version}, and this is ${VERSION}.`,
+      `The plan of run ${id} was made by forkhestra ${found.version}, and this is ${VERSION}.`,
       'Resume it with that version, or start a new run.',
     )
   }

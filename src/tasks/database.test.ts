@@ -32,8 +32,8 @@ test('every method renews the claims of its owner, even if it only reads', () =>
 
 test.each([
   [{ title: 'x', priority: 'urgent' }, "Unknown priority 'urgent'."],
-  [{ title: 'x', status: 'dine' }, "Unknown status 'dine', did you mean 'done'?"],
-  [{ titel: 'x' }, "Unknown field 'titel', did you mean 'title'?"],
+  [{ title: 'x', status: 'dine' }, "Unknown status 'dine' (did you mean 'done'?)"],
+  [{ titel: 'x' }, "Unknown field 'titel' (did you mean 'title'?)"],
   [{}, 'The title is empty.'],
   [{ title: 5 }, "'title' must be a string."],
   [{ title: 'x', labels: 'a' }, "'labels' must be a list of strings."],
@@ -49,7 +49,7 @@ test.each([
 
 test.each([
   [{ status: 'finished' }, "Unknown status 'finished'."],
-  [{ priority: 'hihg' }, "Unknown priority 'hihg', did you mean 'high'?"],
+  [{ priority: 'hihg' }, "Unknown priority 'hihg' (did you mean 'high'?)"],
   [{ checkCriteria: 1 }, "'checkCriteria' must be a list of numbers."],
   [{ labels: ['a'] }, /^Unknown field 'labels'/],
 ])('a change by a program that is not type-checked is refused: %p', (changes, message) => {

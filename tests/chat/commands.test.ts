@@ -261,7 +261,7 @@ test('on a terminal, an unknown command is not sent, and the hint says how to se
   await using chat = openChat(stage)
   await chat.shows('/help')
   chat.type('/raed x\r')
-  await chat.shows("'/raed' is not a command, did you mean '/read'?")
+  await chat.shows("'/raed' is not a command (did you mean '/read'?)")
   chat.type('/clear\r')
   await chat.shows("'/clear' is not a command")
   await chat.shows('To send it as text: //clear')

@@ -41,7 +41,7 @@ test('a chat whose record cannot be written neither starts nor resumes, and says
   )
   expect(stdout).toBe('Hello.\ncode 1\ncode 1\ncode 1\ncode 1\n')
   expect(stderr).not.toContain('internal error')
-  expect(stderr.match(/The run \S+ cannot continue: (?:ENOSPC|EROFS)/g)).toHaveLength(2)
+  expect(stderr.match(/Run \S+ cannot continue: (?:ENOSPC|EROFS)/g)).toHaveLength(2)
   expect(stderr.match(/none can be written: (?:ENOSPC|EROFS)/g)).toHaveLength(2)
   expect(stderr.match(/Make sure that .* is writable and has free space/g)).toHaveLength(4)
 })

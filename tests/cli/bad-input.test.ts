@@ -67,7 +67,7 @@ test('prompt files that are not text are refused', async () => {
 })
 
 const usage: readonly (readonly [readonly string[], string])[] = [
-  [['--promt', 'x'], 'Unknown option --promt, did you mean --prompt?'],
+  [['--promt', 'x'], 'Unknown option --promt (did you mean --prompt?)'],
   [['ok', '-x'], 'Unknown option -x'],
   [['ok', '--json=yes'], "Option --json takes no value, got 'yes'."],
   [['ok', '--prompt'], 'Option --prompt needs a value'],

@@ -60,8 +60,8 @@ test('all mistakes in a file are listed at once with line, column, path, found a
   expect(code).toBe(2)
   expect(stdout).toBe('')
   expect(stderr)
-    .toBe(`[forkhestra] Error: forge/orch/chains.json:2:31  agents.a.model is "sonet", expected "sonnet", "opus", "haiku" or a full model id such as "claude-sonnet-5-5" (with "engine": "native" also provider/id such as "openai/gpt-6-sol"), did you mean 'sonnet'?
-  forge/orch/chains.json:2:40  agents.a.maxTurn is unknown, did you mean 'maxTurns'?
+    .toBe(`[forkhestra] Error: forge/orch/chains.json:2:31  agents.a.model is "sonet", expected "sonnet", "opus", "haiku" or a full model id such as "claude-sonnet-5-5" (with "engine": "native" also provider/id such as "openai/gpt-6-sol") (did you mean 'sonnet'?)
+  forge/orch/chains.json:2:40  agents.a.maxTurn is unknown (did you mean 'maxTurns'?)
   forge/orch/chains.json:4:56  chains.build.steps[0].iterations is "three", expected a whole number from 1 to 100000
   forge/orch/chains.json:5:25  chains.empty.steps is an empty list, expected at least one step
 `)
@@ -85,7 +85,7 @@ test('an unknown chain lists the known ones with their descriptions', async () =
   })
   const { code, stderr } = await forkhestra(['--chain', 'biuld'], { cwd })
   expect(code).toBe(2)
-  expect(stderr).toBe(`[forkhestra] Error: There is no chain 'biuld', did you mean 'build'?
+  expect(stderr).toBe(`[forkhestra] Error: There is no chain 'biuld' (did you mean 'build'?)
   Available chains:
     build-all: Plan tasks from the specs, then build them one by one
     build: Build it
@@ -326,7 +326,7 @@ test('a duplicate key does not hide other mistakes', async () => {
   })
   const { stderr } = await forkhestra(['x'], { cwd })
   expect(stderr).toContain('chains.a is defined twice')
-  expect(stderr).toContain("chains.b.stepz is unknown, did you mean 'steps'?")
+  expect(stderr).toContain("chains.b.stepz is unknown (did you mean 'steps'?)")
   expect(stderr).toContain('has control characters in its name')
   expect(stderr).not.toContain('chains.a.steps')
 })

@@ -133,7 +133,7 @@ test('an active run, a dead run with orphans, and a dead run without', async () 
 
   await sleeper.orphan()
   const orphaned = await found('runs', machine)
-  const run = /^the run (\S+) is dead and left these processes running: sleep/.exec(
+  const run = /^run (\S+) is dead and left these processes running: sleep/.exec(
     orphaned?.text ?? '',
   )?.[1]
   expect(orphaned?.text).toEndWith(`(pid ${sleeper.pid})`)

@@ -61,7 +61,7 @@ test.each([
     ['fake-model', 's.json', 'forkhestra', '--chain', 'c'],
     'Put -- before the command: forkhestra fake-model s.json -- forkhestra --chain c\n',
   ],
-  [['./bilder'], "Agent not found: ./bilder, did you mean './builder'?"],
+  [['./bilder'], "Agent not found: ./bilder (did you mean './builder'?)"],
   [['list', 'agents'], 'Usage: forkhestra list'],
   [['help', 'tsks'], 'Did you mean: forkhestra tasks'],
   [['help', 'chains'], 'forkhestra list'],
@@ -227,7 +227,7 @@ test('a misspelt command in a prompt file is reported once by a run and a dry ru
   for (const more of [[], ['--dry-run'], ['--raw-prompt']]) {
     const { code, stderr } = await forkhestra(['a -> a', '--prompt-file', 'p.md', ...more], { cwd })
     const warnings = stderr.split('\n').filter((line) => line.includes('/psh'))
-    const said = "p.md: '/psh' is not a command and is sent as plain text; did you mean /push?"
+    const said = "p.md: '/psh' is not a command and is sent as plain text (did you mean /push?)"
     expect(code).toBe(0)
     expect(warnings).toEqual(more.includes('--raw-prompt') ? [] : [`[forkhestra] Warning: ${said}`])
   }

@@ -72,12 +72,12 @@ test('existing files are not changed, and the rest is written', async () => {
   const first = await forkhestra(['init'], { cwd })
   expect(first.stdout).toBe(
     lines('Wrote', [...CONFIGURATION, ...others, ...PERSONAS]) +
-      lines('Left alone:', [plan], ' (it already exists)') +
+      lines('Skipped:', [plan], ' (it already exists)') +
       NEXT +
       OFFER,
   )
   const second = await forkhestra(['init'], { cwd })
-  expect(second.stdout).toBe(lines('Left alone:', ALL, ' (it already exists)') + NEXT + OFFER)
+  expect(second.stdout).toBe(lines('Skipped:', ALL, ' (it already exists)') + NEXT + OFFER)
   expect(second.code).toBe(0)
   expect(readFileSync(join(cwd, plan), 'utf8')).toBe('Mine\n')
 })
@@ -87,7 +87,7 @@ test('an existing persona is kept, and /read works with all personas', async () 
   const agent = sh('echo "$1"')
   const cwd = makeProject({ agent, '.agents/personas/worker.md': mine })
   const { stdout } = await forkhestra(['init'], { cwd })
-  expect(stdout).toContain('Left alone: .agents/personas/worker.md (it already exists)\n')
+  expect(stdout).toContain('Skipped: .agents/personas/worker.md (it already exists)\n')
   const prompt = PERSONAS.map((path) => `/read ${path}\n`).join('')
   const run = await forkhestra(['./agent', '-p', `${prompt}Begin.`], { cwd })
   expect(run.stdout).toContain(mine)
@@ -108,7 +108,7 @@ test('--eject-prompts also writes every built-in prompt, complete', async () => 
   const cwd = makeProject({ 'forge/orch/prompts/builder.md': 'Mine\n' })
   const { code, stdout } = await forkhestra(['init', '--eject-prompts'], { cwd })
   expect(code).toBe(0)
-  expect(stdout).toContain('Left alone: forge/orch/prompts/builder.md (it already exists)\n')
+  expect(stdout).toContain('Skipped: forge/orch/prompts/builder.md (it already exists)\n')
   for (const [path, text] of promptFiles()) {
     const written = readFileSync(join(cwd, path), 'utf8')
     expect(written).toBe(path.endsWith('prompts/builder.md') ? 'Mine\n' : text)
@@ -220,8 +220,8 @@ test('nothing is written that would hide existing configuration or specs', async
   const { code, stdout } = await forkhestra(['init'], { cwd })
   expect(stdout).toBe(
     lines('Wrote', PERSONAS) +
-      lines('Left alone:', CONFIGURATION, ' (forge/chains.json is used)') +
-      lines('Left alone:', SPECS, ' (the specs are in ralph)') +
+      lines('Skipped:', CONFIGURATION, ' (forge/chains.json is used)') +
+      lines('Skipped:', SPECS, ' (the specs are in ralph)') +
       NEXT.replace('forge/orch/specs', 'ralph') +
       OFFER,
   )

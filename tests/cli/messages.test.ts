@@ -112,7 +112,7 @@ test('a task for an agent that does not exist is refused when it is pushed', asy
   const cwd = makeProject({ 'forge/.keep': '', worker: sh('exit 0') })
   const { code, stdout, stderr } = await forkhestra(['push', '--agent', './wroker', 'hi'], { cwd })
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-  expect(stderr).toContain("Error: Agent not found: ./wroker, did you mean './worker'?\n")
+  expect(stderr).toContain("Error: Agent not found: ./wroker (did you mean './worker'?)\n")
   expect(runsOf(cwd)).toEqual([])
   expect((await forkhestra(['push', '--agent', 'wroker', 'hi'], { cwd })).code).toBe(2)
   expect((await forkhestra(['push', '--agent', './worker', 'hi'], { cwd })).code).toBe(0)

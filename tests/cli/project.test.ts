@@ -134,9 +134,9 @@ describe('a configured program that is typed in a subfolder', () => {
   })
 
   test.each([
-    ['worker', "Agent not found: worker, did you mean '../../worker'?"],
+    ['worker', "Agent not found: worker (did you mean '../../worker'?)"],
     ['./worker', 'Agent not found: ./worker\n'],
-    ['../../worke', "Agent not found: ../../worke, did you mean '../../worker'?"],
+    ['../../worke', "Agent not found: ../../worke (did you mean '../../worker'?)"],
   ])('%s is refused with the path that works there', async (name, message) => {
     const { deep } = makeRepository(files)
     // With the top as home, it would be on PATH.

@@ -18,7 +18,7 @@ test('after kill -9 the orphaned claude is named and ended, and its iteration is
   expect(processesOf(run).length).toBeGreaterThanOrEqual(2)
 
   const refused = await stage.run('resume')
-  expect(refused.stderr).toMatch(/The run \S+ left these processes running: .*claude \(pid \d+\)/)
+  expect(refused.stderr).toMatch(/Run \S+ left these processes running: .*claude \(pid \d+\)/)
   expect(refused.stderr).toContain('--kill-orphans')
   expect([refused.code === 0, stage.asks.length]).toEqual([false, 2])
 

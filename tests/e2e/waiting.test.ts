@@ -33,7 +33,10 @@ test('stop ends a wait, and resume repeats the iteration', async () => {
   await using waiting = await startWaiting()
   const { stage, running } = waiting
   const stop = await stage.shell('forkhestra stop')
-  expect([stop.code, stop.stdout]).toEqual([0, expect.stringContaining('stops waiting and exits')])
+  expect([stop.code, stop.stdout]).toEqual([
+    0,
+    expect.stringContaining('will stop waiting and exit'),
+  ])
   const result = parseResult(await running.finished)
   expect([result.code, reasons(result)]).toEqual([1, ['interrupted']])
   expect(eventsOf(result, 'run_ended')[0]?.stopped).toEqual({ words: 'stopped by forkhestra stop' })

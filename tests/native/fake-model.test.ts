@@ -100,7 +100,7 @@ test.each([
   [['night.jsonc', 'ask'], "Unexpected argument 'ask'."],
   [['missing.jsonc'], 'Script not found: missing.jsonc'],
   [['.'], '.  is a directory, expected a file.'],
-  [['bad.jsonc'], "bad.jsonc:1:4  [0].txt is unknown, did you mean 'text'?"],
+  [['bad.jsonc'], "bad.jsonc:1:4  [0].txt is unknown (did you mean 'text'?)"],
   [['night.jsonc', '--port', '99999'], '--port is "99999", expected a whole number'],
   [['night.jsonc', '--log', 'no/such/log', '--', 'ask'], 'The log cannot be written: ENOENT'],
   [['night.jsonc', '--', 'no-such-command'], "'no-such-command' cannot be started"],

@@ -283,7 +283,7 @@ test('a sub-agent with its own agent knows its name and its parent', async () =>
   expect((await stage.run('nat', '--prompt-file', 'prompt.md')).code).toBe(0)
   const helper = asked(stage).find(({ system }) => JSON.stringify(system).includes('You help.'))
   expect(JSON.stringify(helper?.system)).toContain(
-    'In this run your name is hand. main has given you the task',
+    'Your name in this run is hand. main gave you this task',
   )
 })
 

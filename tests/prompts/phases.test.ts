@@ -265,7 +265,7 @@ test('a run warns of a command in the middle of the text, which is not carried o
 test('prompt check warns of lines that look like commands', async () => {
   const cwd = makeProject({ 'p.md': '/raed notes.md\nGo.\n/RUN\n' })
   const words = (word: string, meant: string) =>
-    `'${word}' is not a command and is sent as plain text; did you mean ${meant}?`
+    `'${word}' is not a command and is sent as plain text (did you mean ${meant}?)`
   const warnings = [words('/raed', '/read'), words('/RUN', '/run')]
   const shown = await forkhestra(['prompt', 'check', 'p.md'], { cwd })
   expect(shown.stdout).toEndWith(warnings.map((each) => `Warning: ${each}\n`).join(''))

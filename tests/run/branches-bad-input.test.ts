@@ -79,7 +79,7 @@ test.each<[what: string, script: string, left: string[], line: string]>([
     'deletes .git of its worktree',
     'rm .git',
     [],
-    'the agent deleted .git of its worktree; it was restored',
+    'the agent deleted .git in its worktree; it was restored',
   ],
   ['leaves a locked index', 'touch "$(git rev-parse --git-dir)/index.lock"', [], ''],
   ['deletes its branch', 'git update-ref -d "$(git symbolic-ref HEAD)"', [], ''],

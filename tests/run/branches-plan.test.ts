@@ -262,19 +262,19 @@ describe('worktrees need a repository that can have them', () => {
       'a changed file',
       (cwd) => appendFileSync(join(cwd, '.gitignore'), 'x\n'),
       'Worktrees start from the last commit, but some changes are not committed: .gitignore.',
-      'Commit it: git add -A && git commit',
+      'Commit them: git add -A && git commit',
     ],
     [
       'new files',
       (cwd) => writeFiles(cwd, { 'a b/1': '', 'a b/2': '', c: '', d: '', e: '', f: '', g: '' }),
       'some changes are not committed: a b/1, a b/2, c, d, e and 2 more files.',
-      'Or stash it: git stash --include-untracked',
+      'Or stash them: git stash --include-untracked',
     ],
     [
       'a renamed file',
       (cwd) => git(cwd, 'mv', 'notes', 'other'),
       'some changes are not committed: notes, other.',
-      'Commit it',
+      'Commit them',
     ],
     [
       'a detached HEAD',
@@ -294,7 +294,7 @@ describe('worktrees need a repository that can have them', () => {
         rmSync(join(cwd, '.git'), { recursive: true })
         git(cwd, 'init', '-q', '-b', 'main')
       },
-      'The repository has no commit that worktrees could start from.',
+      'The repository has no commits, so worktrees have nothing to start from.',
       'git add -A && git commit -m "Start"',
     ],
     [

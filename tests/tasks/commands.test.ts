@@ -163,13 +163,13 @@ How
   test.each([
     [['create'], 2, 'The title is missing.'],
     [['create', 'two', 'words'], 2, "Unexpected argument 'words'."],
-    [['create', 'A', '-p', 'hihg'], 2, "Unknown priority 'hihg', did you mean 'high'?"],
+    [['create', 'A', '-p', 'hihg'], 2, "Unknown priority 'hihg' (did you mean 'high'?)"],
     [['create', 'A', '-s', 'doing'], 2, "Unknown status 'doing'"],
     [['create', 'A', '--depends-on', '7'], 1, 'No task TASK-007'],
     [['create', 'A', '--depends-on', '@b'], 1, "No task of this batch has the key 'b'."],
     [['create', 'A', '--parent', '7'], 1, 'No task TASK-007'],
     [['create', 'A', '--depends-on', '../x'], 2, "'../x' is not a task id."],
-    [['create', 'A', '--labl', 'x'], 2, 'Unknown option --labl, did you mean --label?'],
+    [['create', 'A', '--labl', 'x'], 2, 'Unknown option --labl (did you mean --label?)'],
   ])('refuses %j with exit code %i', async (args, code, message) => {
     const project = new TaskProject()
     const finished = await project.run(args)

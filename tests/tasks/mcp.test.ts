@@ -244,7 +244,7 @@ test('a mistake is answered with its hint and changes nothing', async () => {
     ['claim', { id: '1', lease: 'long' }, "lease is 'long', expected a duration.\n"],
     ['edit', { ids: ['1', '9'], title: 'X' }, 'No task TASK-009.'],
     ['edit', { ids: ['1'], dependsOn: ['2'] }, 'TASK-001 would depend on itself: '],
-    ['edit', { ids: ['1'], status: 'don' }, "Unknown status 'don', did you mean 'done'?"],
+    ['edit', { ids: ['1'], status: 'don' }, "Unknown status 'don' (did you mean 'done'?)"],
     ['edit', { ids: ['1'], checkAc: [1.5] }, 'TASK-001: No acceptance criterion #1.5.'],
     ['create', { tasks: [{ title: 'C' }, { title: ' ' }] }, 'The title is empty.'],
     ['create', { tasks: [{ title: 'C', labels: [''] }] }, 'A label is empty.'],

@@ -159,7 +159,7 @@ test('changes of the configuration are shown without secrets', async () => {
   expect(code).toBe(0)
   expect(stderr).toContain(
     [
-      `Warning: ${CONFIGURATION} has changed since; the run continues with its original plan`,
+      `Warning: ${CONFIGURATION} has changed since the run started; the run continues with its original plan`,
       '  -           "agent": "agent",',
       '  -             "MODE": "slow"',
       '  +           "agent": "other",',

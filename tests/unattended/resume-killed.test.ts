@@ -230,7 +230,7 @@ test('processes left by a dead run are listed, and ended before a resume', async
   const another = await forkhestra(['true'], { cwd })
   expect(another).toMatchObject({ code: 2, stdout: '' })
   expect(another.stderr).toMatch(
-    /The run (\S+) is dead and left these processes running: .*\(pid \d+\).*\n  They would interfere with the new run. Kill them: add --kill-orphans\n  Or continue the dead run: forkhestra resume \1 --kill-orphans\n  Or start anyway: add --anyway\n/,
+    /Run (\S+) is dead and left these processes running: .*\(pid \d+\).*\n  They would interfere with the new run. Kill them: add --kill-orphans\n  Or continue the dead run: forkhestra resume \1 --kill-orphans\n  Or start anyway: add --anyway\n/,
   )
   const beside = await forkhestra(['true', '--anyway'], { cwd })
   expect(beside.code).toBe(0)

@@ -113,7 +113,7 @@ test.each([
   ],
   [
     '"agent": "x", ¶"itterations": 3',
-    "steps[0].itterations is unknown, did you mean 'iterations'?",
+    "steps[0].itterations is unknown (did you mean 'iterations'?)",
   ],
   [
     '"agent": "x", "isolation": ¶"vm"',
@@ -154,14 +154,14 @@ test.each([
   ['"readRoots": ¶"lib"', 'readRoots is "lib", expected a list of folders'],
   ['"readRoots": ["lib", ¶" "]', 'readRoots[1] is " ", expected a folder, e.g. "../shared"'],
   ['"maxTurns": ¶-1', 'maxTurns is -1, expected a positive integer'],
-  ['¶"maxTurn": 5', "maxTurn is unknown, did you mean 'maxTurns'?"],
-  ['¶"prompt": "x"', "prompt is unknown, did you mean 'defaultPrompt'?"],
-  ['¶"promptFile": "x"', "promptFile is unknown, did you mean 'defaultPromptFile'?"],
+  ['¶"maxTurn": 5', "maxTurn is unknown (did you mean 'maxTurns'?)"],
+  ['¶"prompt": "x"', "prompt is unknown (did you mean 'defaultPrompt'?)"],
+  ['¶"promptFile": "x"', "promptFile is unknown (did you mean 'defaultPromptFile'?)"],
   ['¶"iterations": 3', 'iterations is unknown here: it is a field of a step'],
   ['"model": ¶5', 'model is 5, expected a model name'],
   [
     '"model": ¶"sonet"',
-    `model is "sonet", expected "sonnet", "opus", "haiku" or a full model id such as "claude-sonnet-5-5" (with "engine": "native" also provider/id such as "openai/gpt-6-sol"), did you mean 'sonnet'?`,
+    `model is "sonet", expected "sonnet", "opus", "haiku" or a full model id such as "claude-sonnet-5-5" (with "engine": "native" also provider/id such as "openai/gpt-6-sol") (did you mean 'sonnet'?)`,
   ],
   [
     '"model": ¶"gpt"',
@@ -198,7 +198,7 @@ test.each([
   ['{ "chains": { "my chain": ¶1 } }', 'chains["my chain"] is 1, expected an object with "steps"'],
   [
     '{ "chains": { "a": { ¶"step": [], "steps": [{ "agent": "x" }] } } }',
-    "chains.a.step is unknown, did you mean 'steps'?",
+    "chains.a.step is unknown (did you mean 'steps'?)",
   ],
   [
     '{ "chains": { "a": { "steps": [{ "agent": "x" }], ¶"model": "opus" } } }',
@@ -209,7 +209,7 @@ test.each([
     'chains.a.args is unknown here: it is a field of a step',
   ],
   ['¶{}', 'chains is missing, expected an object that maps names to chains, {} if there are none'],
-  ['{ ¶"chain": {}, "chains": {} }', "chain is unknown, did you mean 'chains'?"],
+  ['{ ¶"chain": {}, "chains": {} }', "chain is unknown (did you mean 'chains'?)"],
   ['¶[]', 'the file is an empty list, expected an object with "chains"'],
   ['¶null', 'the file is null, expected an object with "chains"'],
   ['{ "chains": {}, ¶"chains": {} }', 'chains is defined twice'],
@@ -247,7 +247,7 @@ test.each([['\n'], ['\r\n'], ['\r']])(
   'lines and columns are counted with %p as line end',
   (end) => {
     const text = ['{', '  "chains": {},', '\t"chain": 1', '}'].join(end)
-    expect(problems(text)).toEqual(["chains.json:3:2  chain is unknown, did you mean 'chains'?"])
+    expect(problems(text)).toEqual(["chains.json:3:2  chain is unknown (did you mean 'chains'?)"])
   },
 )
 

@@ -28,8 +28,8 @@ const OF_STEPS = ['agent', 'iterations', 'args']
 
 /** Explains fields that are often written in the wrong place. */
 function explainKey(key: string, [top, , ...deeper]: readonly (string | number)[]) {
-  if (top === 'agents' && key === 'prompt') return ", did you mean 'defaultPrompt'?"
-  if (top === 'agents' && key === 'promptFile') return ", did you mean 'defaultPromptFile'?"
+  if (top === 'agents' && key === 'prompt') return " (did you mean 'defaultPrompt'?)"
+  if (top === 'agents' && key === 'promptFile') return " (did you mean 'defaultPromptFile'?)"
   const isStep = top === 'chains' && deeper.length > 0
   if (!isStep && OF_STEPS.includes(key)) return ' here: it is a field of a step'
   if (top === 'chains' && AGENT_KEYS.includes(key))

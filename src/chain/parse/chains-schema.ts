@@ -121,7 +121,7 @@ const AGENT_FIELDS = {
   disallowedTools: () => texts('Tools that the agent may not use.'),
   permissionMode: () =>
     field(
-      'What claude may do without asking. Absent: everything.',
+      'What claude may do without asking. Default: everything.',
       z.enum(PERMISSION_MODES, {
         error: '"acceptEdits", "auto", "bypassPermissions", "default", "dontAsk" or "plan"',
       }),
@@ -215,9 +215,9 @@ interface ChainReference extends GroupFields {
 export type ItemConfig = StepConfig | GroupConfig | ChainReference
 
 const LISTS = {
-  sequence: 'Items that run one after another; with "iterations", in at most so many rounds.',
+  sequence: 'Items that run one after another; with "iterations", in at most that many rounds.',
   parallel: 'Items that run in parallel.',
-  fallback: 'Items of which the next one runs only if the one before did not complete.',
+  fallback: 'Items that run one after another until one completes.',
 }
 
 const KINDS = ['agent', 'chain', ...Object.keys(LISTS)]
@@ -263,8 +263,8 @@ function findMisplacedInItem(item: Readonly<Record<string, unknown>>): Issue[] {
 }
 
 const CHAIN_TEXTS = {
-  description: () => text('One line that describes the chain.'),
-  prompt: () => text('Prompt of every step that has none of its own.'),
+  description: () => text('One-line description of the chain.'),
+  prompt: () => text('Prompt of every step without its own.'),
   promptFile: () => text('File with the prompt, read again in every iteration.'),
 }
 

@@ -100,7 +100,7 @@ test.each([
     'retry is an object, expected either "for" or "attempts", not both',
   ],
   ['"retry": { "backoff": ¶"0s" }', `retry.backoff is "0s", expected ${TIME}`],
-  ['"retry": { ¶"attempt": 2 }', "retry.attempt is unknown, did you mean 'attempts'?"],
+  ['"retry": { ¶"attempt": 2 }', "retry.attempt is unknown (did you mean 'attempts'?)"],
   [
     '"retry": ¶"2h"',
     'retry is "2h", expected an object such as { "for": "2h" } or { "attempts": 5 }',
@@ -108,7 +108,7 @@ test.each([
   ['"onFail": ¶"retry"', `onFail is "retry", expected ${ON_FAIL}`],
   ['"onFail": ¶{}', `onFail is an object, expected ${ON_FAIL}`],
   ['"onFail": ¶{ "goto": 1, "run": "x" }', `onFail is an object, expected ${ON_FAIL}`],
-  ['"onFail": { "goto": 1, ¶"time": 2 }', "onFail.time is unknown, did you mean 'times'?"],
+  ['"onFail": { "goto": 1, ¶"time": 2 }', "onFail.time is unknown (did you mean 'times'?)"],
   ['"onFail": { "goto": ¶2 }', 'onFail.goto is 2, expected 1'],
   [
     '"hooks": { ¶"afterRun": "x" }',

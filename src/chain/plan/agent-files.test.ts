@@ -124,7 +124,7 @@ test('a broken file is refused instead of falling back to another agent', () => 
 
 test('an unknown name is refused with the broken file and similar names', () => {
   expect(() => resolve('README')).toThrow('Agent not found: README')
-  expect(() => resolve('testr')).toThrow("Agent not found: testr, did you mean 'tester'?")
+  expect(() => resolve('testr')).toThrow("Agent not found: testr (did you mean 'tester'?)")
   try {
     resolve('README')
   } catch (error) {

@@ -164,7 +164,7 @@ test('copies of copies are refused if there are too many', () => {
   const nested = (copies: number): ItemConfig => ({ sequence: [{ ...LOOP, copies: 64 }], copies })
   expect(inGit([nested(64)]).warnings).toHaveLength(1)
   expect(refusal({ chain: { steps: [ONCE, nested(64)] } }).message).toBe(
-    'With all copies the chain has 4097 steps; the maximum is 4096.',
+    'Counting all copies, the chain has 4097 steps; the maximum is 4096.',
   )
 })
 
@@ -193,8 +193,8 @@ describe('a warning', () => {
       { branching: { setup: 'x', copy: [] } },
       [LOOP],
       [
-        '--setup has no effect: nothing works in a worktree of its own',
-        '--copy has no effect: nothing works in a worktree of its own',
+        '--setup has no effect: nothing runs in its own worktree',
+        '--copy has no effect: nothing runs in its own worktree',
       ],
     ],
     [

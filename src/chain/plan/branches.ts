@@ -77,7 +77,7 @@ export function checkInstances(root: Node): void {
   const count = countInstances(root)
   if (count <= MOST_INSTANCES) return
   throw new UserError(
-    `With all copies the chain has ${count} steps; the maximum is ${MOST_INSTANCES}.`,
+    `Counting all copies, the chain has ${count} steps; the maximum is ${MOST_INSTANCES}.`,
     'Use fewer copies in groups that contain other copies.',
   )
 }
@@ -121,7 +121,7 @@ export function branchWarnings(
     ...missing.map((path) => `there is no ${path} in ${cwd} to copy to the worktrees`),
     ...useless
       .filter((name) => given[name] !== undefined)
-      .map((name) => `--${name} has no effect: nothing works in a worktree of its own`),
+      .map((name) => `--${name} has no effect: nothing runs in its own worktree`),
   ]
 }
 

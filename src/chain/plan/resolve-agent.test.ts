@@ -86,7 +86,7 @@ test('an entry of the configuration without a system prompt only gives defaults'
 describe('an agent that is not found', () => {
   test('is reported with the searched places and a suggestion', () => {
     const { message, hint } = refusal(() => resolve('wroker', { worker: {} }))
-    expect(message).toBe("Agent not found: wroker, did you mean 'worker'?")
+    expect(message).toBe("Agent not found: wroker (did you mean 'worker'?)")
     expect(hint).toBe(
       `There is no program named 'wroker' on PATH, and no such agent in the configuration or in .claude/agents.
 Install it, or give its path, for example ./wroker`,

@@ -83,7 +83,7 @@ function typed(name: string, { here, base }: Known): string {
   return path.startsWith('../') ? path : `./${path}`
 }
 
-/** `, did you mean './builder'?`: a program in the same folder. */
+/** ` (did you mean './builder'?)`: a program in the same folder. */
 function nearPath(name: string, known: Known, facts: Facts): string {
   const { base } = known
   const at = name.lastIndexOf('/') + 1
@@ -93,7 +93,7 @@ function nearPath(name: string, known: Known, facts: Facts): string {
     .filter((each) => facts.programAt(resolve(folder, each)).kind === 'program')
   const near = nearest(name.slice(at), programs)
   if (near === undefined) return ''
-  return `, did you mean '${typed(`${name.slice(0, at)}${near}`, known)}'?`
+  return ` (did you mean '${typed(`${name.slice(0, at)}${near}`, known)}'?)`
 }
 
 function projectFile(
@@ -214,7 +214,7 @@ function nameNotFound(name: string, known: Known, facts: Facts): UserError {
   const near =
     similar === undefined
       ? didYouMean(name, commands?.names ?? [], 'the command ')
-      : `, did you mean '${typed(similar, known)}'?`
+      : ` (did you mean '${typed(similar, known)}'?)`
   if (Object.hasOwn(agents, name)) {
     return new UserError(
       `Agent '${name}' in the configuration has no system prompt, and there is no program named '${name}' on PATH.`,
@@ -225,7 +225,7 @@ function nameNotFound(name: string, known: Known, facts: Facts): UserError {
     )
   }
   return new UserError(
-    `Agent not found: ${name}${command === undefined ? near : `, did you mean '${command}'?`}`,
+    `Agent not found: ${name}${command === undefined ? near : ` (did you mean '${command}'?)`}`,
     [
       `There is no program named '${name}' on PATH, and no such agent in the configuration or in .claude/agents.`,
       ...(almost === undefined ? [] : [almost.message, almost.hint ?? '']),

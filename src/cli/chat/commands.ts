@@ -13,11 +13,11 @@ import { countsLine, inboxLines, renderQueue } from '../queue/show.ts'
 
 const CHAT_HELP: readonly string[] = [
   'Enter sends the message. For a new line: Alt-Enter, or \\ at its end.',
-  'Up and Down recall earlier input.',
+  'Up and Down recall earlier messages.',
   'Ctrl-C stops the turn; twice at an empty prompt, it quits.',
   '',
   'At the beginning of a message:',
-  '  /read FILE                      give it to the agent as if it had read it',
+  '  /read FILE                      include the file, as if the agent had read it',
   '  /push [name=N] … "PROMPT"       queue a task; at the end: after the answer',
   '  /run [N]   /run parallel=N      start the queued tasks',
   '',

@@ -132,13 +132,13 @@ function isRaw({ root }: Plan): boolean {
 /** On a terminal a misspelt command is not sent, because a turn costs money. */
 function notSent({ word, meant }: Mistyped): UserError {
   return new UserError(
-    `'${word}' is not a command${meant === undefined ? '' : `, did you mean '${meant}'?`}`,
+    `'${word}' is not a command${meant === undefined ? '' : ` (did you mean '${meant}'?)`}`,
     `Nothing was sent. To send it as text: /${word}. Commands: /help`,
   )
 }
 
 function sentAsText({ word, meant }: Mistyped): string {
-  const guess = meant === undefined ? '' : `; did you mean '${meant}'?`
+  const guess = meant === undefined ? '' : ` (did you mean '${meant}'?)`
   return `'${word}' is not a command and is sent as text${guess}`
 }
 

@@ -26,7 +26,7 @@ export function makeCompletionsCommand(name: string, load: () => Promise<Complet
 }
 
 export const fakeModelCommand: Command = {
-  summary: 'Serve a scripted model, to test a chain without spending tokens.',
+  summary: 'Serve a scripted model to test a chain without spending tokens.',
   usage: [
     'forkhestra fake-model <script> -- <command> [args…]',
     'forkhestra fake-model <script> [--port <n>]',
@@ -44,7 +44,7 @@ export const fakeModelCommand: Command = {
     port: { value: '<n>', help: 'port on 127.0.0.1 (default: any free port)' },
     log: { value: '<file>', help: 'log every request to this file, one JSON object per line' },
     continue: {
-      help: 'continue where the script stopped last time; implied for forkhestra resume',
+      help: 'continue where the script stopped last time; implied by forkhestra resume',
     },
     check: { help: 'check the script and exit' },
   },

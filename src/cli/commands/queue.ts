@@ -14,7 +14,7 @@ export const QUEUE_COMMANDS = {
       'forkhestra push [options] -       read the prompt from stdin',
     ],
     examples: [
-      ['forkhestra push --name tests "Write tests"', 'add it to your queue and print its name'],
+      ['forkhestra push --name tests "Write tests"', 'queue it and print its name'],
       ['forkhestra push --agent builder - < task.md', 'for another agent, prompt from a file'],
       ['forkhestra push --retry 2 "Look it up"', 'retry up to twice if the service fails'],
       ['forkhestra run-queue', 'start the queued tasks'],
@@ -85,7 +85,7 @@ export const QUEUE_COMMANDS = {
     usage: ['forkhestra receive [--from A,B] [--lifo] [--timeout T]'],
     examples: [
       ['forkhestra receive', 'one message from anyone; exit code 1 if no one can send one'],
-      ['forkhestra receive --from a,b', 'one from each, once both have answered or ended'],
+      ['forkhestra receive --from a,b', 'one from each, after both have answered or ended'],
       ['forkhestra receive --timeout 5m', 'wait at most 5 minutes; exit code 1 if nothing arrived'],
     ],
     options: {
@@ -121,7 +121,7 @@ export const QUEUE_COMMANDS = {
     summary: 'Cancel a task and everything it started.',
     usage: ['forkhestra cancel NAME'],
     examples: [
-      ['forkhestra cancel tests', 'its parent gets a failure message'],
+      ['forkhestra cancel tests', 'its parent receives a failure message'],
       ['forkhestra queue', 'list the names of the tasks'],
     ],
     options: QUEUE_OPTIONS,

@@ -77,7 +77,7 @@ export const RECORD_COMMANDS = {
     run: async (input) => (await import('../records/print-logs.ts')).printLogs(input),
   },
   cost: {
-    summary: 'Summarize iterations, tokens, time and cost of recorded runs.',
+    summary: 'Add up the iterations, tokens, time and cost of recorded runs.',
     usage: ['forkhestra cost [RUN] [--by run|agent|step|branch|day|task] [--json]'],
     examples: [
       ['forkhestra cost', 'cost per run'],
@@ -154,11 +154,11 @@ export const RECORD_COMMANDS = {
     run: async (input) => (await import('../records/clean-runs.ts')).cleanRuns(input),
   },
   worktrees: {
-    summary: 'List the git worktrees and branches that runs have left, and what to do with them.',
+    summary: 'List the git worktrees and branches that runs left behind, and what to do with them.',
     usage: ['forkhestra worktrees [--clean] [--json]'],
     examples: [
       ['forkhestra worktrees', 'what is not merged, why, and what to do next'],
-      ['forkhestra worktrees --clean', 'remove those that contain nothing to lose'],
+      ['forkhestra worktrees --clean', 'remove those with nothing to lose'],
     ],
     options: {
       clean: {

@@ -54,7 +54,7 @@ const BRANCH_OPTIONS: Options = {
     repeats: true,
     help: 'copy an ignored file, such as .env, to every new worktree; may be repeated',
   },
-  worktree: { help: 'run the whole chain in a worktree of its own, and merge it at the end' },
+  worktree: { help: 'run the whole chain in its own worktree, and merge it at the end' },
 }
 
 export const runCommand: Command = {
@@ -71,7 +71,7 @@ export const runCommand: Command = {
     ['forkhestra builder:10 -p "Fix the tests"', 'a loop with a prompt'],
     ['forkhestra --chain docs TOPIC=install', 'a chain from the configuration, with a variable'],
     ['forkhestra builder:50 --verify "npm test"', 'complete only once the tests pass'],
-    ['forkhestra builder:20 --copies 4', 'four builders, each in a git worktree of its own'],
+    ['forkhestra builder:20 --copies 4', 'four builders, each in its own git worktree'],
     ['forkhestra --chain build --dry-run', 'show what would run'],
   ],
   json: 'events',

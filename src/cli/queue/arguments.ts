@@ -74,24 +74,23 @@ export class QueueArguments {
   }
 }
 
-/** Options of prompts and of other commands. */
+/** Options of prompts and of other commands, with their owner. */
 const OPTION_OWNERS: Readonly<Record<string, string>> = {
-  on: 'to the teardown of a prompt',
-  parallel: 'to run-queue',
-  from: 'to check and receive',
-  max: 'to check',
-  ...Object.fromEntries(PUSHED_OPTIONS.map((name) => [name, 'to push'])),
-  timeout: 'to push and receive',
+  on: '/push after the content of a prompt',
+  parallel: 'run-queue',
+  from: 'check and receive',
+  max: 'check',
+  ...Object.fromEntries(PUSHED_OPTIONS.map((name) => [name, 'push'])),
+  timeout: 'push and receive',
 }
 
 /** Without this check, an option of another command would silently become part of the text. */
 function refuseMisplaced(name: string, word: string): void {
   if (!Object.hasOwn(OPTION_OWNERS, name)) return
   const owner = OPTION_OWNERS[name]!
-  const where =
-    name === 'on' ? `Write it after the content of the prompt: /push ${withoutValue(word)} … ` : ''
+  const where = name === 'on' ? `Write it there: /push ${withoutValue(word)} … ` : ''
   throw new UsageError(
-    `'${name}' belongs ${owner}.`,
+    `'${name}' is an option of ${owner}.`,
     `${where}If this is the beginning of the text, write it after --: -- "${withoutValue(word)}"`,
   )
 }
@@ -116,7 +115,7 @@ function refuseMistyped(name: string, word: string, names: readonly string[]): v
   if (close === undefined) return
   const meant = DASHED_OPTIONS.includes(close) ? `--${close}` : `'${close}'`
   throw new UsageError(
-    `Unknown option '${name}', did you mean ${meant}?`,
+    `Unknown option '${name}' (did you mean ${meant}?)`,
     `If this is the beginning of the text, write it after --: -- "${withoutValue(word)}"`,
   )
 }

@@ -14,9 +14,14 @@ export async function stopRun(input: Input): Promise<number> {
   if (isNow)
     return answer(input, run, 'stop-now', `Run ${run.id} is being stopped at ${placeOf(run)}.`)
   if (run.state.ended !== undefined) {
-    return answer(input, run, 'stop', `Run ${run.id} starts no more tasks; running tasks finish.`)
+    return answer(
+      input,
+      run,
+      'stop',
+      `Run ${run.id} will start no more tasks; running tasks will finish.`,
+    )
   }
-  const when = run.status === 'waiting' ? 'stops waiting and exits at' : 'will stop after'
+  const when = run.status === 'waiting' ? 'will stop waiting and exit at' : 'will stop after'
   return answer(input, run, 'stop', `Run ${run.id} ${when} ${placeOf(run)}.`)
 }
 

@@ -40,7 +40,7 @@ function describeRuns(runs: readonly QueuedBrief[], outer: readonly QueuedBrief[
   for (const { id, isChat } of runs.filter(({ status }) => status === 'dead')) {
     const processes = RunProcesses.ofDeadRun(id).list()
     if (processes.length === 0) continue
-    const text = `the run ${id} is dead and left these processes running: ${namesOf(processes)}`
+    const text = `run ${id} is dead and left these processes running: ${namesOf(processes)}`
     return problem('runs', text, `Resume it: ${resumeCommand(id, isChat)} --kill-orphans`)
   }
   const [newest] = outer

@@ -87,7 +87,7 @@ export const cause = z
     'tasks_missing',
   ])
   .optional()
-  .describe('The reason more exactly, for programs; absent if `reason` says it all.')
+  .describe('A more specific reason, for programs; absent if `reason` is enough.')
 
 export const refusal = z
   .enum([
@@ -118,7 +118,7 @@ export const inRun = {
   seq: integer('Number of the event in its run; live output has none.'),
   worker: z.string().describe('Which process wrote the event.'),
   skippedMs: integer(
-    'How far the clock has moved, since this process started, while it was not running: it was stopped, the machine slept, or the clock was set. Time limits exclude it.',
+    'How far the clock has moved since this process started while it was not running: it was stopped, the machine slept, or the clock was set. Time limits exclude this.',
   ),
 }
 export const inStep = {
@@ -242,7 +242,7 @@ export const unmarked = flag(
 export const ends = z.object({
   reason,
   unmarked,
-  detail: text('The reason in words, for people.'),
+  detail: text('The reason as text.'),
   cause,
 })
 

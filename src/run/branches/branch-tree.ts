@@ -45,7 +45,7 @@ export function repair({ path, gitDir }: BranchTree): string[] {
   const notes: string[] = []
   if (lstatOf(join(path, '.git')) === undefined && existsSync(gitDir)) {
     writeFileSync(join(path, '.git'), `gitdir: ${gitDir}\n`)
-    notes.push('the agent deleted .git of its worktree; it was restored')
+    notes.push('the agent deleted .git in its worktree; it was restored')
   }
   // A killed git left them: no other process works in this worktree.
   const locks = ['index.lock', 'HEAD.lock'].map((name) => join(gitDir, name))

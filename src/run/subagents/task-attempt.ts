@@ -208,7 +208,7 @@ export class TaskAttempt {
   #introduce(): string | undefined {
     const { name, options } = this.claim.task
     if (options.agent === undefined) return undefined
-    return `In this run your name is ${name}. ${this.#parent.name} has given you the task, and gets your last message.`
+    return `Your name in this run is ${name}. ${this.#parent.name} gave you this task and receives your last message.`
   }
 
   async #makeWorktree({ cwd }: StepNode): Promise<TaskWorktree | undefined> {

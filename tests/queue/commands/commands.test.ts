@@ -102,7 +102,7 @@ test.each([
   [['send', 'nobody', 'x'], "This run has no agent or task named 'nobody'."],
   [['cancel', 'nobody'], "This run has no agent or task named 'nobody'."],
   [['cancel', 'main'], "'main' is not a task and cannot be cancelled."],
-  [['queue', 'verfy'], "Unexpected argument 'verfy', did you mean 'verify'?"],
+  [['queue', 'verfy'], "Unexpected argument 'verfy' (did you mean 'verify'?)"],
   [['queue', '--run', 'nope'], "No run matches 'nope'."],
 ])('%j is refused with a message', async (words, message) => {
   const cwd = makeQueueProject("/push name=one 'true'\ntrue\n")

@@ -65,12 +65,12 @@ test('pushes and cleans at the same time lose no task', async () => {
 test.each([
   [['check', 'a'], /Unexpected argument 'a'\.\n.*--from a/],
   [['receive', 'a'], /Unexpected argument 'a'\.\n.*--from a/],
-  [['check', 'form=a'], /Unknown option 'form', did you mean 'from'\?/],
-  [['receive', 'timout=3'], /Unknown option 'timout', did you mean 'timeout'\?/],
-  [['check', 'timeout=3'], /'timeout' belongs to push and receive/],
-  [['receive', 'retry=3'], /'retry' belongs to push/],
+  [['check', 'form=a'], /Unknown option 'form' \(did you mean 'from'\?\)/],
+  [['receive', 'timout=3'], /Unknown option 'timout' \(did you mean 'timeout'\?\)/],
+  [['check', 'timeout=3'], /'timeout' is an option of push and receive/],
+  [['receive', 'retry=3'], /'retry' is an option of push/],
   [['check', 'from=a b'], /Unexpected argument 'from=a b'/],
-  [['queue', 'verfy'], /Unexpected argument 'verfy', did you mean 'verify'\?/],
+  [['queue', 'verfy'], /Unexpected argument 'verfy' \(did you mean 'verify'\?\)/],
   [['check', '--from', ','], /from is empty\.\n.*--from a,b/],
 ])('%j is refused without reading stdin', async (words, expected) => {
   const cwd = makeWorkerProject()
@@ -82,16 +82,16 @@ test.each([
 })
 
 test.each([
-  [['agnet=./worker', 'Do it'], /Unknown option 'agnet', did you mean 'agent'\?\n.*--/],
-  [['Agent=./worker', 'Do it'], /Unknown option 'Agent', did you mean 'agent'\?/],
+  [['agnet=./worker', 'Do it'], /Unknown option 'agnet' \(did you mean 'agent'\?\)\n.*--/],
+  [['Agent=./worker', 'Do it'], /Unknown option 'Agent' \(did you mean 'agent'\?\)/],
   [['on-parent-end=wait', 'Do it'], /did you mean 'on_parent_end'\?/],
-  [['cwd=..', 'Do it'], /Unknown option 'cwd', did you mean --cwd\?/],
+  [['cwd=..', 'Do it'], /Unknown option 'cwd' \(did you mean --cwd\?\)/],
   [
     ['on=always', 'Do it'],
-    /'on' belongs to the teardown of a prompt\.\n.*\/push on=always … .*-- "on=always"/,
+    /'on' is an option of \/push after the content of a prompt\.\n.*\/push on=always … .*-- "on=always"/,
   ],
-  [['name=a', 'on=failure', 'Do it'], /'on' belongs to the teardown of a prompt/],
-  [['parallel=2', 'Do it'], /'parallel' belongs to run-queue\.\n.*-- "parallel=2"/],
+  [['name=a', 'on=failure', 'Do it'], /'on' is an option of \/push after the content of a prompt/],
+  [['parallel=2', 'Do it'], /'parallel' is an option of run-queue\.\n.*-- "parallel=2"/],
   [['timeout=5'], /The prompt of the task is missing\.\n.*--/],
   [['timeout=5 is too short', 'raise it'], /timeout/],
 ])('push %j is refused', async (words, expected) => {
@@ -139,7 +139,7 @@ test.each([
   const cwd = makeWorkerProject()
   const { code, stderr } = await forkhestra([word], { cwd })
   expect(code).toBe(2)
-  expect(stderr).toContain(`Agent not found: ${word}, did you mean the command '${command}'?\n`)
+  expect(stderr).toContain(`Agent not found: ${word} (did you mean the command '${command}'?)\n`)
 })
 
 test.each([

@@ -89,7 +89,7 @@ test('forkhestra stop lets the running task finish, and run-queue continues with
   await fileIn(cwd, 'up-first')
   expect(await ask<object>(cwd, 'runs')).toMatchObject({ runs: [{ status: 'running' }] })
   const stopped = await forkhestra(['stop'], { cwd })
-  expect(stopped.stdout).toContain('starts no more tasks; running tasks finish')
+  expect(stopped.stdout).toContain('will start no more tasks; running tasks will finish')
   writeFileSync(join(cwd, 'go'), '')
   expect((await running.finished).code).toBe(1)
   expect(await tasksOf(cwd)).toMatchObject([{ end: { success: true } }, { state: 'ready' }])

@@ -153,7 +153,7 @@ test('a mistake in the prompt of a task is reported with its location and hint',
   expect(code).toBe(1)
   const lines = stderr.trim().split('\n').toSorted()
   expect(lines).toEqual([
-    expect.stringMatching(/Task bad: failed \(precondition: .* did you mean 'name'\?\)$/),
+    expect.stringMatching(/Task bad: failed \(precondition: .*\(did you mean 'name'\?\)\)$/),
     expect.stringMatching(/Task gone: failed \(precondition: Agent not found: nobody\)$/),
   ])
   const bad = await forkhestra(['check', '--from', 'bad'], { cwd })

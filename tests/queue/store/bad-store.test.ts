@@ -218,7 +218,7 @@ test('resume reports a read-only record as one clear error', async () => {
     ].join('\n'),
   )
   expect(stdout.match(/^code 1$/gm)).toHaveLength(2)
-  expect(stdout.match(/^\[forkhestra\] Error: The run \S+ cannot continue: /gm)).toHaveLength(2)
+  expect(stdout.match(/^\[forkhestra\] Error: Run \S+ cannot continue: /gm)).toHaveLength(2)
   expect(stdout).not.toMatch(/^ +at /m)
 })
 

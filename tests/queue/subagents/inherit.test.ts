@@ -283,5 +283,5 @@ test('a named agent on Claude Code knows its name in the run and its parent', as
   await forkhestra(['push', '--agent', 'helper', '--name', 'hand', 'Help.'], { cwd, env })
   await forkhestra(['run-queue'], { cwd, env })
   const args = readFileSync(join(cwd, 'args-hand'), 'utf8')
-  expect(args).toContain('You help.\n\nIn this run your name is hand. main has given you the task')
+  expect(args).toContain('You help.\n\nYour name in this run is hand. main gave you this task')
 })

@@ -20,7 +20,7 @@ export function describeNearMiss({ word, meant, isInMiddle }: NearMiss): string 
   }
   return word === meant
     ? `'${word}' is sent as plain text: commands must start in column 1.`
-    : `'${word}' is not a command and is sent as plain text; did you mean ${meant}?`
+    : `'${word}' is not a command and is sent as plain text (did you mean ${meant}?)`
 }
 
 /** Finds misspelt, indented and misplaced commands, which count as text. */

@@ -14,7 +14,7 @@ function refusal(text: string): UserError {
 
 test('a refusal names the place, shows the line with a caret and says what to do', () => {
   const { message, hint, exitCode } = refusal('Do it.\r\n\r\n/push nmae=x "Write tests"\r\n')
-  expect(message).toBe(`p.md:3:7  /push has no option 'nmae', did you mean 'name'?
+  expect(message).toBe(`p.md:3:7  /push has no option 'nmae' (did you mean 'name'?)
   /push nmae=x "Write tests"
         ^^^^`)
   expect(hint).toBe(

@@ -13,7 +13,7 @@ import { print } from '../../print.ts'
 import { printBrief } from '../render.ts'
 
 export const claimCommand: Command = {
-  summary: 'Claim one task; exit code 3 and the name of the owner if it is already claimed.',
+  summary: 'Claim a task; exit code 3 and the name of its owner if it is already claimed.',
   usage: ['forge-tasks claim ID [--as NAME] [--lease 2h]'],
   examples: [['forge-tasks claim TASK-007 --as me', 'In Progress, assigned to me']],
   options: { ...CLAIM_OPTIONS, ...TASK_OPTIONS },
@@ -26,7 +26,7 @@ export const claimCommand: Command = {
 }
 
 export const releaseCommand: Command = {
-  summary: 'Release a task, so that it can be claimed again.',
+  summary: 'Release a task so that it can be claimed again.',
   usage: ['forge-tasks release ID'],
   examples: [['forge-tasks release TASK-007', 'To Do, without an assignee']],
   options: TASK_OPTIONS,

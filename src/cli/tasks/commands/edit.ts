@@ -9,7 +9,7 @@ import { printResult } from '../../print.ts'
 import { withStdin } from '../stdin-text.ts'
 
 export const editCommand: Command = {
-  summary: 'Change one or more tasks; everything else in the files stays as it is.',
+  summary: 'Change one or more tasks; nothing else in their files changes.',
   usage: ['forge-tasks edit ID… [options]'],
   examples: [
     ['forge-tasks edit 7 --check-ac 1 --check-ac 2 --status done', 'two criteria, then done'],

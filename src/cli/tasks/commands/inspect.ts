@@ -37,7 +37,7 @@ export const statsCommand: Command = {
 }
 
 export const doctorCommand: Command = {
-  summary: 'Check the task files; with --fix, repair what can be repaired.',
+  summary: 'Check the task files; with --fix, repair them where possible.',
   usage: ['forge-tasks doctor [--fix]'],
   examples: [['forge-tasks doctor --fix', 'repair, and report what was done']],
   options: { fix: { help: 'repair ids, names, dependencies, conflicts' }, ...TASK_OPTIONS },

@@ -59,7 +59,7 @@ const MISTAKES: readonly (readonly [string, unknown, string])[] = [
   ],
   ['read', { path: 'a', offset: 0 }, 'offset is 0, expected a whole number of at least 1.'],
   ['read', { path: 'a', limit: '10' }, 'limit is "10", expected a whole number from 1 to 2000.'],
-  ['read', { path: 'a', limt: 10 }, "limt is unknown, did you mean 'limit'?"],
+  ['read', { path: 'a', limt: 10 }, "limt is unknown (did you mean 'limit'?)."],
   ['read', { path: 'a', zzz: 10 }, 'zzz is unknown, known: path, offset, limit.'],
   [
     'write',

@@ -86,8 +86,7 @@ export function withoutNulls(input: unknown): unknown {
 }
 
 function explain({ issues }: z.core.$ZodError, input: unknown, schema: z.ZodMiniObject): string {
-  const text = issues.map((issue) => explainIssue(issue, input, schema)).join('; ')
-  return text.endsWith('?') ? text : `${text}.`
+  return `${issues.map((issue) => explainIssue(issue, input, schema)).join('; ')}.`
 }
 
 function explainIssue(issue: z.core.$ZodIssue, input: unknown, schema: z.ZodMiniObject): string {
