@@ -7,6 +7,8 @@ import type { Environment } from './environment.ts'
  */
 export const SAFE_GIT: readonly string[] = [
   '--no-pager',
+  // An agent could make commits look merged that are not.
+  '--no-replace-objects',
   ...[
     'core.fsmonitor=false',
     'core.hooksPath=/dev/null',

@@ -27,7 +27,7 @@ export function describeRefusal(event: MergeEnded, into: string): string {
   if (result === 'gate_failed')
     return `a check failed on top of ${into}: ${inOneLine(detail ?? result)}`
   if (result !== 'conflict') return inOneLine(detail ?? result)
-  return `conflict in ${listed(files, MOST_FILES)}`
+  return `conflict in ${listed(files.map(oneLine), MOST_FILES)}`
 }
 
 const MOST_FILES = 3
@@ -126,7 +126,9 @@ function workAside(
   const [why] = branches.flatMap(({ into: target, lastMerge }) =>
     target === into && lastMerge?.aside ? [lastMerge.aside] : [],
   )
-  const command = reader.git(`merge ${isDiverged ? '' : '--ff-only '}${shellWord(branch)}`)
+  const command = reader.git(
+    `merge ${isDiverged ? '' : '--ff-only --no-overwrite-ignore '}${shellWord(branch)}`,
+  )
   return {
     words: `Merged work is on ${branch}, not yet on ${into}${why === undefined ? '' : `: ${inOneLine(why)}`}`,
     next: [command, `bring it to ${into}`],
@@ -143,10 +145,10 @@ function keptWork(branch: BranchState, state: RunState, reader: Reader): LeftWor
       `git -C ${shellWord(folder)} status`,
       `see what is in the worktree of ${name}`,
     ]
-    return [{ words: `Worktree of ${name} kept (${kept}): ${folder}`, next }]
+    return [{ words: `Worktree of ${name} kept (${inOneLine(kept)}): ${folder}`, next }]
   }
   const refusal = lastMerge?.result === 'merged' ? undefined : lastMerge
-  const why = refusal === undefined ? kept : describeRefusal(refusal, into)
+  const why = refusal === undefined ? inOneLine(kept) : describeRefusal(refusal, into)
   const words = `Not merged: ${name} (${why}); its worktree is ${folder}`
   // Merging work that fails the checks would break the target.
   if (refusal?.result === 'gate_failed') {

@@ -79,8 +79,21 @@ test.each<[what: string, script: string, left: string[], line: string]>([
     'deletes .git of its worktree',
     'rm .git',
     [],
-    'the agent deleted .git in its worktree; it was restored',
+    'the agent deleted or changed .git in its worktree; it was restored',
   ],
+  [
+    'points its worktree at the project',
+    'echo "gitdir: $(git rev-parse --git-common-dir)" > .git',
+    [],
+    'the agent deleted or changed .git in its worktree; it was restored',
+  ],
+  [
+    'removes the worktree in which merges are prepared',
+    'until git ls-tree --name-only main | grep -q s1-c2-i2; do sleep 0.02; done; rm -rf ../*.merge; git worktree prune',
+    [],
+    '',
+  ],
+  ['makes its commits look merged', `${COMMIT}; git replace --graft main HEAD`, [], ''],
   ['leaves a locked index', 'touch "$(git rev-parse --git-dir)/index.lock"', [], ''],
   ['deletes its branch', 'git update-ref -d "$(git symbolic-ref HEAD)"', [], ''],
   [

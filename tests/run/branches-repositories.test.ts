@@ -61,6 +61,8 @@ test('submodules that setup checks out', async () => {
   const cwd = makeBranchProject([{ ...STEP, setup }], { agent })
   git(cwd, ...allow, 'submodule', '--quiet', 'add', library, 'sub')
   git(cwd, 'commit', '-qm', 'submodule')
+  // Git would look for the submodule in worktrees that do not have it.
+  git(cwd, 'config', 'submodule.recurse', 'true')
   expect((await runIn(cwd)).code).toBe(0)
   expect(commitsOf(cwd)).toEqual(COMMITTED)
   expect(leftovers(cwd)).toEqual([])
@@ -270,23 +272,28 @@ test('a person who deletes the base branch meanwhile', async () => {
   expect(commitsOf(cwd, `forkhestra/${run}/merged`)).toEqual(COMMITTED)
 })
 
-test('worktrees that somebody deleted before the resume', async () => {
+test('worktrees that somebody deleted or broke before the resume', async () => {
   const agent = sh('echo begun; [ -e "$FORKHESTRA_RECORD/go" ] || exec sleep 60', ...WORK)
-  const cwd = makeBranchProject([STEP], { agent })
+  const cwd = makeBranchProject([{ ...STEP, copies: 3 }], { agent })
   const running = startBranches(cwd)
-  await running.printed('a#1 │ begun')
-  await running.printed('a#2 │ begun')
+  for (const copy of [1, 2, 3]) await running.printed(`a#${copy} │ begun`)
   running.signal('SIGINT')
   expect((await running.finished).code).toBe(130)
-  const [one = '', two = ''] = worktreesOf(cwd).map((name) => join(`${cwd}.worktrees`, name))
+  const [one = '', two = '', three = ''] = worktreesOf(cwd).map((name) =>
+    join(`${cwd}.worktrees`, name),
+  )
   rmSync(one, { recursive: true })
   // Git no longer knows this one, and somebody has worked in it.
   writeFileSync(join(two, 'by-hand'), 'x')
   rmSync(join(two, '.git'))
   git(cwd, 'worktree', 'prune')
+  // Git still knows this one, although it leads elsewhere.
+  writeFileSync(join(three, 'by-hand'), 'x')
+  writeFileSync(join(three, '.git'), `gitdir: ${cwd}/.git\n`)
   writeFileSync(join(cwd, 'forge/orch/runs', runsOf(cwd)[0]!, 'go'), '')
   expect((await inProject(cwd, 'resume')).code).toBe(0)
-  expect(commitsOf(cwd)).toEqual(COMMITTED)
+  expect(commitsOf(cwd)).toEqual([...COMMITTED, 'work s1/c3/i1'])
+  expect(git(cwd, 'ls-files')).toContain('by-hand')
   expect(readdirSync(`${two}.2`)).toContain('by-hand')
   expect((await inProject(cwd, 'worktrees')).stdout).toContain('git does not know this folder')
 })

@@ -81,6 +81,18 @@ describe('copies of a step', () => {
     expect(leftovers(cwd)).toEqual([])
   })
 
+  test('that conflict in many files get a prompt that is not too long', async () => {
+    const many = sh(
+      'case "$*" in *"cannot be merged"*) git merge -q -X ours main; echo ORCHESTRA_COMPLETE; exit;; esac',
+      'for i in $(seq 1500); do echo $FORKHESTRA_SCOPE > component-of-a-large-project-with-a-rather-long-name-in-a-long-path-$i; done',
+      'git add -A; git commit -qm many; echo ORCHESTRA_COMPLETE',
+    )
+    const cwd = makeBranchProject([copies('many', 2, 3)], { many })
+    const { code, stderr } = await runBranches(cwd)
+    expect([code, stderr]).toEqual([0, expect.stringContaining('and 1497 more')])
+    expect(leftovers(cwd)).toEqual([])
+  })
+
   test('without iterations left keep their branch, and a resume continues it', async () => {
     const cwd = makeBranchProject([copies('same', 2, 1)], { ...AGENTS, shared: 'begin\n' })
     const { code, events, stderr } = await runBranches(cwd)
@@ -328,7 +340,7 @@ describe('a run with branches', () => {
     expect(code).toBe(1)
     expect(readFileSync(join(cwd, 'shared'), 'utf8')).toBe('edited by hand\n')
     const aside = `forkhestra/${run}/merged`
-    expect(stderr).toContain(`git merge --ff-only ${aside}`)
+    expect(stderr).toContain(`git merge --ff-only --no-overwrite-ignore ${aside}`)
     expect(git(cwd, 'show', `${aside}:shared`)).toMatch(/^s1\/c[12]\/i1$/)
     git(cwd, 'checkout', '-q', 'shared')
     git(cwd, 'merge', '-q', '--ff-only', aside)

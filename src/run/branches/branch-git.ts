@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { withoutGitPlaces } from '../../base/git.ts'
 import type { Context } from '../context.ts'
 import type { Git } from '../merge/integrate.ts'
 import type { GitIn } from '../merge/move-branch.ts'
@@ -9,10 +10,14 @@ import { runGit } from '../process/git.ts'
 /** Checking out a large repository can take minutes. */
 const LIMIT_MS = 10 * 60_000
 
-/** Our own commits are not signed, because signing may prompt for a passphrase, and do not trigger `git gc`. */
+/**
+ * Our own commits are not signed, because signing may prompt for a passphrase, and do not trigger `git gc`. New
+ * worktrees have no submodules that git could update.
+ */
 const OPTIONS = [
   'commit.gpgSign=false',
   'gc.auto=0',
+  'submodule.recurse=false',
   'core.quotePath=false',
   'advice.detachedHead=false',
 ]
@@ -27,12 +32,7 @@ const NOBODY = {
 
 /** Runs git for the branches of a run. A stop does not interrupt it: git might leave a job half done. */
 export async function makeBranchGit({ plan, ports }: Context): Promise<GitIn> {
-  const {
-    GIT_DIR: _,
-    GIT_WORK_TREE: __,
-    GIT_INDEX_FILE: ___,
-    ...env
-  } = runEnvironment(plan.run, ports)
+  const env = withoutGitPlaces(runEnvironment(plan.run, ports))
   const options = OPTIONS.flatMap((each) => ['-c', each])
   const git = async (cwd: string, args: readonly string[], more = {}) => {
     const limits = { ms: LIMIT_MS, force: ports.force }

@@ -1,9 +1,10 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { lstatOf } from '../../base/files.ts'
+import { lstatOf, realPathOf } from '../../base/files.ts'
 import { branchIn, CHECKED_OUT } from '../../base/git.ts'
 import { processesIn } from '../../base/linux/process-table.ts'
 import { isAncestor, type Git } from '../merge/integrate.ts'
+import { gitDirOf } from '../worktrees/worktree-plan.ts'
 
 /** The worktree of a branch. */
 export interface BranchTree {
@@ -43,15 +44,27 @@ export function operationIn({ gitDir }: Pick<BranchTree, 'gitDir'>): string | un
 export function repair({ path, gitDir }: BranchTree): string[] {
   if (!existsSync(path)) return [`its worktree was deleted: ${path}`]
   const notes: string[] = []
-  if (lstatOf(join(path, '.git')) === undefined && existsSync(gitDir)) {
-    writeFileSync(join(path, '.git'), `gitdir: ${gitDir}\n`)
-    notes.push('the agent deleted .git in its worktree; it was restored')
+  if (existsSync(gitDir) && isDetached(path, gitDir)) {
+    const link = join(path, '.git')
+    rmSync(link, { force: true })
+    writeFileSync(link, `gitdir: ${gitDir}\n`)
+    notes.push('the agent deleted or changed .git in its worktree; it was restored')
   }
   // A killed git left them: no other process works in this worktree.
   const locks = ['index.lock', 'HEAD.lock'].map((name) => join(gitDir, name))
   if (locks.some((lock) => existsSync(lock)) && processesIn(path).length === 0)
     for (const lock of locks) rmSync(lock, { force: true })
   return notes
+}
+
+/** Whether git would find no repository in a worktree, or another one. A repository that an agent made there stays. */
+function isDetached(path: string, gitDir: string): boolean {
+  if (lstatOf(join(path, '.git'))?.isDirectory() === true) return false
+  try {
+    return realPathOf(gitDirOf(path)) !== realPathOf(gitDir)
+  } catch {
+    return true // There is no `.git`, or it is not a file.
+  }
 }
 
 /** Changed paths, without ignored files; `tracked`: also without new files. */

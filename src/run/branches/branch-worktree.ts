@@ -10,7 +10,7 @@ import {
 } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { errorText } from '../../base/errors.ts'
-import { listNames, lstatOf, realPathOf, statOf } from '../../base/files.ts'
+import { listNames, lstatOf, realPathOf } from '../../base/files.ts'
 import type { GitIn } from '../merge/move-branch.ts'
 import { adminFolders, gitDirOf } from '../worktrees/worktree-plan.ts'
 
@@ -119,21 +119,15 @@ export async function hasBranch(top: string, branch: string, gitIn: GitIn): Prom
   return (await gitIn(top, 'for-each-ref', '--format=%(refname)', `refs/heads/${branch}`)) !== ''
 }
 
-/** The git directory of a worktree; undefined if there is none at this path. `.git` in it may have been deleted. */
+/** The git directory of a worktree; undefined if there is none at this path. An agent may have replaced its `.git`. */
 async function existingGitDir(
   top: string,
   path: string,
   gitIn: GitIn,
 ): Promise<string | undefined> {
   if (lstatOf(path) === undefined) return undefined
-  try {
-    const gitDir = gitDirOf(path)
-    if (statOf(gitDir)?.isDirectory() === true) return gitDir
-  } catch {
-    // There is no `.git`.
-  }
   const common = (await gitIn(top, 'rev-parse', '--git-common-dir')).replace(/\n$/, '')
-  return adminFolders(resolve(top, common)).get(path)
+  return adminFolders(resolve(top, common)).get(realPathOf(path) ?? path)
 }
 
 /** Copies files of the project into a new worktree; returns what could not be copied, and why. */

@@ -9,7 +9,7 @@ import type { Context } from '../context.ts'
 import { tipOf, type GitIn } from '../merge/move-branch.ts'
 import { describeLeftovers } from '../process/run-processes.ts'
 import { gitOf, makeBranchGit } from './branch-git.ts'
-import { tipRef, type BranchTree } from './branch-tree.ts'
+import { repair, tipRef, type BranchTree } from './branch-tree.ts'
 import {
   discard,
   findSite,
@@ -139,7 +139,7 @@ export class Branches {
       await lane.target.followFiles().catch(() => undefined)
       const found = await lane.target.tip().catch(() => undefined)
       const { name, aside } = lane.target
-      if (found === undefined || !(await this.#hasAside(aside))) continue
+      if (found === undefined || !(await lane.target.hasAside())) continue
       const isDiverged = found.kind === 'diverged'
       left.push({ branch: aside, into: name, ...(isDiverged ? { isDiverged } : {}) })
     }
@@ -148,11 +148,6 @@ export class Branches {
 
   async #mayHandIn(branch: OpenBranch): Promise<boolean> {
     return branch.refusal === undefined && branch.hasUnmerged().catch(() => false)
-  }
-
-  async #hasAside(name: string): Promise<boolean> {
-    const { site, gitIn } = await this.#repository()
-    return hasBranch(site.top, name, gitIn)
   }
 
   async #make({ scope, plan, lastSteps, name, outer }: BranchRequest) {
@@ -170,6 +165,8 @@ export class Branches {
     }
     const made = await makeWorktree(site, start, gitIn)
     const tree: BranchTree = { ...made, branch: start.branch, git: gitOf(gitIn, made) }
+    // An earlier process was killed before it could.
+    if (!made.isNew) for (const note of repair(tree)) this.#warn(`${name}: ${note}`)
     const lane = await this.#laneTo(into, start.base)
     const { inside } = site
     const parts = { scope, plan, lastSteps, tree, inside, lane, ports, name }

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { UserError } from '../../base/errors.ts'
 import type { BranchPlan, StepNode } from '../../chain/plan/plan.ts'
@@ -37,8 +38,13 @@ export class IntegrationFolder {
   }
 
   /** `target` gives the commit to start from. */
-  open(target: TargetBranch): Promise<IntegrationTree> {
-    this.#opening ??= this.#make(target).catch((error: unknown) => {
+  async open(target: TargetBranch): Promise<IntegrationTree> {
+    const known = await this.#opening
+    // An agent may have removed what it takes for leftovers.
+    if (known !== undefined && [known.path, known.gitDir].every((each) => existsSync(each)))
+      return known
+    this.#setUp.clear()
+    this.#opening = this.#make(target).catch((error: unknown) => {
       this.#opening = undefined
       throw error
     })

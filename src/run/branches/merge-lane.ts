@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { counted } from '../../base/amounts.ts'
 import { firstCause } from '../../base/first-cause.ts'
+import { oneLine } from '../../base/shorten.ts'
 import { holdLock } from '../../base/linux/lock.ts'
 import type { Moving } from '../../records/events/branch-state.ts'
 import type { Context } from '../context.ts'
@@ -161,8 +162,10 @@ export class MergeLane implements MergeHost {
   }
 }
 
-/** Maximum number of files and commits to name. */
+/** Maximum number of files to name in a message. */
 const MOST_NAMED = 5
+/** Maximum number of files to name in a prompt, whose length is limited. */
+const MOST_LISTED = 50
 
 function listShortly(names: readonly string[]): string {
   const shown = names.slice(0, MOST_NAMED).join(', ')
@@ -176,7 +179,8 @@ function conflictFeedback(
 ): string {
   return [
     `[forkhestra] Your commits cannot be merged into ${into} because of conflicts in these files:`,
-    ...files.map((file) => `  ${file}`),
+    ...files.slice(0, MOST_LISTED).map((file) => `  ${oneLine(file)}`),
+    ...(files.length > MOST_LISTED ? [`  and ${files.length - MOST_LISTED} more`] : []),
     ...(others.length === 0 ? [] : [`These commits on ${into} changed the same files:`]),
     ...others.map((commit) => `  ${commit}`),
     `Run git merge ${into}, resolve the conflicts so that both changes are kept, run the tests and commit.`,

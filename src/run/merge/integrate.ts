@@ -48,6 +48,8 @@ export interface Conflict {
 
 /** Maximum number of commits to name on the other side. */
 const MOST_OTHERS = 5
+/** A longer command line would not be accepted. */
+const MOST_PATHS = 500
 
 /** Rebases or merges a branch onto another commit, and leaves the result checked out. */
 export async function integrate(tree: IntegrationTree, request: Integration): Promise<Integrated> {
@@ -127,8 +129,8 @@ async function countNew(git: Git, { onto, tip }: Integration): Promise<number> {
 
 async function merge(tree: IntegrationTree, request: Integration): Promise<Integrated> {
   const { tip, branch } = request
-  const message = ['-m', `Merge branch '${branch}'`]
-  const conflict = await attempt(tree, request, ['merge', '--quiet', '--no-ff', ...message, tip])
+  const options = ['--quiet', '--no-ff', '--no-verify-signatures', '-m', `Merge branch '${branch}'`]
+  const conflict = await attempt(tree, request, ['merge', ...options, tip])
   if (conflict !== undefined) return conflict
   const commit = (await tree.git('rev-parse', 'HEAD')).trim()
   return { kind: 'ready', commit, commits: await countNew(tree.git, request), copies: [] }
@@ -148,7 +150,8 @@ async function attempt(
     const files = split(await git('diff', '--name-only', '--diff-filter=U', '-z'), '\0')
     if (files.length === 0) throw error
     const range = [`-n${MOST_OTHERS}`, '--format=%h %an: %s', onto, `^${tip}`]
-    const others = split(await git('--literal-pathspecs', 'log', ...range, '--', ...files), '\n')
+    const some = files.slice(0, MOST_PATHS)
+    const others = split(await git('--literal-pathspecs', 'log', ...range, '--', ...some), '\n')
     return { kind: 'conflict', files, others }
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gitIn, Repository } from '../../../tests/support/merge-repository.ts'
 import { TargetBranch } from './target-branch.ts'
@@ -9,6 +9,7 @@ import { MergeQueue, type GateResult, type HandedIn, type HandIn } from './merge
 /** A queue whose gate fails if two of the forbidden files are there, or a file called `red`. */
 class Stage {
   readonly repository: Repository
+  readonly target: TargetBranch
   readonly queue: MergeQueue
   readonly checked: string[] = []
   readonly moves: { from: string; to: string }[] = []
@@ -16,9 +17,9 @@ class Stage {
 
   private constructor(repository: Repository, known: string) {
     this.repository = repository
-    const target = new TargetBranch(repository.top, 'main', 'forkhestra/r1/merged', known, gitIn)
+    this.target = new TargetBranch(repository.top, 'main', 'forkhestra/r1/merged', known, gitIn)
     this.queue = new MergeQueue({
-      target,
+      target: this.target,
       tree: () => this.tree(),
       check: async () => this.#check((await this.tree()).path),
       lock: async (work) => {
@@ -154,6 +155,45 @@ test('merges continue aside while a person edits the same file, and the target b
   expect(await repository.tip('forkhestra/r1/merged')).toBe('none')
   expect(readdirSync(repository.top)).toEqual(expect.arrayContaining(['c.txt', 'd.txt']))
 })
+
+test('a branch aside that a person looks at is neither deleted nor moved without its files', async () => {
+  const stage = await Stage.make()
+  const { repository } = stage
+  const one = await repository.branch('one', { 'a.txt': 'one\n' })
+  const two = await repository.branch('two', { 'c.txt': 'c' })
+  writeFileSync(join(repository.top, 'a.txt'), 'mine\n')
+  await stage.handIn('one', one)
+  await repository.git('checkout', '--', 'a.txt')
+  await repository.git('checkout', '--quiet', 'forkhestra/r1/merged')
+  expect(await stage.handIn('two', two)).toMatchObject({ kind: 'merged' })
+  expect(await repository.git('status', '--porcelain')).toBe('')
+  expect(await repository.tip('forkhestra/r1/merged')).not.toBe('none')
+  await stage.target.tip()
+  expect(await stage.target.hasAside()).toBe(false)
+  expect(await repository.git('ls-tree', '--name-only', 'main')).toContain('c.txt')
+})
+
+test.each(['a.txt', '.env'])(
+  'merges continue aside if files cannot follow the target branch because of %s',
+  async (path) => {
+    const stage = await Stage.make()
+    const { repository } = stage
+    await repository.commit('ignore', { '.gitignore': '.env\n' })
+    const tip = await repository.branch('one', { 'c.txt': 'c' })
+    const agents = await repository.branch('agent', { '.gitignore': '', [path]: 'agent\n' })
+    writeFileSync(join(repository.top, path), 'mine\n')
+    await stage.target.followFiles()
+    await repository.git('update-ref', 'refs/heads/main', agents)
+    const result = await stage.handIn('one', tip)
+    expect(result).toMatchObject({ kind: 'merged', aside: expect.stringContaining(path) })
+    expect(readFileSync(join(repository.top, path), 'utf8')).toBe('mine\n')
+    rmSync(join(repository.top, path))
+    await repository.git('checkout', '--', '.')
+    expect(await stage.handIn('again', tip)).toMatchObject({ kind: 'merged' })
+    expect(await repository.git('status', '--porcelain')).toBe('')
+    expect(await repository.git('ls-tree', '--name-only', 'main')).toContain('c.txt')
+  },
+)
 
 test('what was merged aside is put onto commits that a person has made meanwhile', async () => {
   const stage = await Stage.make()

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gitIn, Repository } from '../../../tests/support/merge-repository.ts'
+import { makeProject, writeFiles } from '../../../tests/support/project.ts'
 import { integrate, type MergeMethod } from './integrate.ts'
 import { completeMove, moveBranch } from './move-branch.ts'
 
@@ -158,13 +159,59 @@ describe('a branch is moved', () => {
     expect(await repository.tip()).toBe(before)
   })
 
-  test('not over the edits of a person', async () => {
-    const { repository, move } = await candidate()
-    writeFileSync(join(repository.top, 'a.txt'), 'mine\n')
-    const moved = await moveBranch(repository.top, move, gitIn)
+  test.each<[what: string, path: string, text: string]>([
+    ['the edits of a person', 'a.txt', 'mine\n'],
+    ['an ignored file', 'secret', 'mine\n'],
+    ['an ignored folder', 'results/of-a-night', 'mine\n'],
+  ])('not over %s', async (_, path, text) => {
+    const repository = await Repository.make()
+    const from = await repository.commit('ignore', { '.gitignore': 'secret\nresults\n' })
+    const to = await repository.branch('one', {
+      '.gitignore': '',
+      'a.txt': 'one\n',
+      secret: '',
+      results: '',
+    })
+    // Git would stash the edits, and leave conflicts where they cannot be applied.
+    await repository.git('config', 'merge.autoStash', 'true')
+    writeFiles(repository.top, { [path]: text })
+    const moved = await moveBranch(repository.top, { branch: 'main', from, to }, gitIn)
     expect(moved).toMatchObject({ kind: 'refused', folder: repository.top })
-    expect(readFileSync(join(repository.top, 'a.txt'), 'utf8')).toBe('mine\n')
-    expect(await repository.tip()).toBe(move.from)
+    expect(readFileSync(join(repository.top, path), 'utf8')).toBe(text)
+    expect(await repository.tip()).toBe(from)
+  })
+
+  test.each([
+    ['branch.main.mergeOptions', '--squash'],
+    ['branch.main.mergeOptions', '--strategy=ours'],
+    ['merge.verifySignatures', 'true'],
+  ])('although a person merges with %s %s', async (name, value) => {
+    const { repository, move } = await candidate()
+    await repository.git('config', name, value)
+    expect(await moveBranch(repository.top, move, gitIn)).toEqual({ kind: 'moved' })
+    expect(await repository.git('status', '--porcelain')).toBe('')
+  })
+
+  test('not while a person rebases it', async () => {
+    const { repository, move } = await candidate()
+    await repository.commit('person', { 'b.txt': 'mine\n' })
+    const from = await repository.tip()
+    const rebase = repository.git('rebase', '--quiet', '--exec', 'false', 'HEAD~1')
+    expect(await rebase.catch(() => 'stopped')).toBe('stopped')
+    const moved = await moveBranch(repository.top, { ...move, from, to: move.to }, gitIn)
+    expect(moved).toMatchObject({
+      kind: 'refused',
+      why: expect.stringContaining('is being rebased'),
+    })
+    await repository.git('rebase', '--continue')
+    expect(await repository.tip()).toBe(from)
+  })
+
+  test('in a working tree whose git folder is elsewhere', async () => {
+    const { repository, move } = await candidate()
+    await repository.git('init', '--quiet', '--separate-git-dir', join(makeProject(), 'git'))
+    expect(await moveBranch(repository.top, move, gitIn)).toEqual({ kind: 'moved' })
+    expect(await repository.git('status', '--porcelain')).toBe('')
   })
 })
 

@@ -2,6 +2,9 @@ import { readFileSync, readlinkSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { errorText, UserError } from '../../base/errors.ts'
 import { lstatOf } from '../../base/files.ts'
+import { branchIn, CHECKED_OUT } from '../../base/git.ts'
+import { readOrEmpty } from '../../base/repository.ts'
+import { adminFolders } from '../worktrees/worktree-plan.ts'
 import { StopError } from '../process/git.ts'
 import { isAncestor, type Git } from './integrate.ts'
 
@@ -25,13 +28,13 @@ export type Moved =
 /** Moves a branch forward, together with the files where it is checked out. */
 export async function moveBranch(top: string, move: Move, gitIn: GitIn): Promise<Moved> {
   const { branch, from, to } = move
-  const unusable = await whyUnusable(top, gitIn)
+  const unusable = (await whyUnusable(top, gitIn)) ?? (await whyBusy(top, branch, gitIn))
   if (unusable !== undefined) return { kind: 'refused', why: unusable, folder: top }
   const folder = await checkedOutIn(top, branch, gitIn)
   try {
     if (folder === undefined) await gitIn(top, 'update-ref', `refs/heads/${branch}`, to, from)
     else if ((await tipOf(top, branch, gitIn)) === from)
-      await gitIn(folder, 'merge', '--quiet', '--ff-only', to)
+      await gitIn(folder, '-c', `branch.${branch}.mergeOptions=`, ...FAST_FORWARD, to)
   } catch (error) {
     if (error instanceof StopError || error instanceof UserError) throw error
     const isStill = (await tipOf(top, branch, gitIn)) === from
@@ -41,6 +44,16 @@ export async function moveBranch(top: string, move: Move, gitIn: GitIn): Promise
   return (await tipOf(top, branch, gitIn)) === to ? { kind: 'moved' } : { kind: 'raced' }
 }
 
+/** Overrides the user's configuration; by default, git overwrites ignored files. */
+const FAST_FORWARD: readonly string[] = [
+  'merge',
+  '--quiet',
+  '--ff-only',
+  '--no-autostash',
+  '--no-overwrite-ignore',
+  '--no-verify-signatures',
+]
+
 /** Git would move the branch without its files, or write the files to another folder. */
 async function whyUnusable(top: string, gitIn: GitIn): Promise<string | undefined> {
   const seen = await gitIn(top, 'rev-parse', '--show-toplevel').catch(() => '')
@@ -48,9 +61,21 @@ async function whyUnusable(top: string, gitIn: GitIn): Promise<string | undefine
   return `git no longer treats ${top} as a working tree; see: git config --get-regexp 'core.(bare|worktree)'`
 }
 
+/** A rebase fails at its end if its branch has moved. */
+async function whyBusy(top: string, branch: string, gitIn: GitIn): Promise<string | undefined> {
+  const found = (await gitIn(top, 'rev-parse', '--git-common-dir')).replace(/\n$/, '')
+  const common = resolve(top, found)
+  const isRebased = [common, ...adminFolders(common).values()].some((gitDir) =>
+    ['rebase-merge', 'rebase-apply'].some(
+      (name) => readOrEmpty(join(gitDir, name, 'head-name')).trim() === `refs/heads/${branch}`,
+    ),
+  )
+  return isRebased ? `branch ${branch} is being rebased` : undefined
+}
+
 /**
  * Updates the working tree if its branch was moved forward without it: files and index are still those of
- * `from`. Edited files stay.
+ * `from`. Throws if edited or ignored files would be overwritten.
  */
 export async function followFiles(
   top: string,
@@ -68,6 +93,11 @@ export async function followFiles(
   // After a reset by the user, the files stay as they are.
   if (!(await isAncestor(git, from, to)) || (await isIndexOf(to)) || !(await isIndexOf(from)))
     return
+  // Git would overwrite ignored files.
+  const added = ['diff-tree', '-r', '-z', '--no-renames', '--name-only', '--diff-filter=A']
+  const names = (await git(...added, from, to)).split('\0').filter((name) => name !== '')
+  const inTheWay = names.find((name) => lstatOf(join(folder, name)) !== undefined)
+  if (inTheWay !== undefined) throw new Error(`an untracked file would be overwritten: ${inTheWay}`)
   await git('read-tree', '-m', '-u', from, to)
 }
 
@@ -86,11 +116,13 @@ export async function tipOf(
 }
 
 /** The worktree in which a branch is checked out. */
-async function checkedOutIn(
+export async function checkedOutIn(
   top: string,
   branch: string,
   gitIn: GitIn,
 ): Promise<string | undefined> {
+  // Git does not list where the working tree is if its git folder is elsewhere, as that of a submodule.
+  if (branchIn(await gitIn(top, ...CHECKED_OUT).catch(() => '')) === branch) return top
   const blocks = (await gitIn(top, 'worktree', 'list', '--porcelain', '-z')).split('\0\0')
   const block = blocks.find((each) => each.split('\0').includes(`branch refs/heads/${branch}`))
   const folder = block?.split('\0')[0]?.replace(/^worktree /, '')

@@ -1,5 +1,7 @@
+import { errorText } from '../../base/errors.ts'
 import { isAncestor, type Git } from './integrate.ts'
 import {
+  checkedOutIn,
   completeMove,
   followFiles,
   moveBranch,
@@ -39,6 +41,8 @@ export class TargetBranch {
   #known: string
   /** The commit that the checkout of the target branch last matched. */
   #filesAt: string
+  /** Why they cannot follow the target branch, which must not move on without them. */
+  #stuck: string | undefined
 
   constructor(top: string, name: string, aside: string, known: string, gitIn: GitIn) {
     this.#top = top
@@ -61,6 +65,7 @@ export class TargetBranch {
       return { kind: 'tip', commit: target }
     }
     if (!(await isAncestor(this.#git, target, aside))) return { kind: 'diverged', target, aside }
+    if (this.#stuck !== undefined) return { kind: 'tip', commit: aside }
     const { kind } = await moveBranch(
       this.#top,
       { branch: this.name, from: target, to: aside },
@@ -75,8 +80,14 @@ export class TargetBranch {
     const tip = await this.tipOf(this.name)
     if (tip === undefined || tip === this.#filesAt) return
     const move = { branch: this.name, from: this.#filesAt, to: tip }
-    await followFiles(this.#top, move, this.#gitIn)
-    this.#filesAt = tip
+    try {
+      await followFiles(this.#top, move, this.#gitIn)
+      this.#stuck = undefined
+      this.#filesAt = tip
+    } catch (error) {
+      if (!(error instanceof Error)) throw error
+      this.#stuck = errorText(error)
+    }
   }
 
   /** Moves to a commit that builds on `from`, the current tip. */
@@ -85,6 +96,7 @@ export class TargetBranch {
     if (aside !== undefined) return this.#advanceAside(aside, from, to)
     if ((await this.tipOf(this.name)) === undefined)
       return this.#advanceAside(undefined, from, to, `branch ${this.name} was deleted`)
+    if (this.#stuck !== undefined) return this.#advanceAside(undefined, from, to, this.#stuck)
     const moved = await moveBranch(this.#top, { branch: this.name, from, to }, this.#gitIn)
     return moved.kind === 'refused' ? this.#advanceAside(undefined, from, to, moved.why) : moved
   }
@@ -106,6 +118,8 @@ export class TargetBranch {
 
   /** Call after both sides were combined in one commit. */
   async reunite({ target, aside }: Diverged, to: string): Promise<void> {
+    const folder = await this.#asideFolder()
+    if (folder !== undefined) throw new Error(`${this.aside} is checked out in ${folder}`)
     await this.#git('update-ref', `refs/heads/${this.aside}`, to, aside)
     const moved = await moveBranch(this.#top, { branch: this.name, from: target, to }, this.#gitIn)
     if (moved.kind === 'moved') await this.#drop(to)
@@ -119,13 +133,34 @@ export class TargetBranch {
   ): Promise<Advanced> {
     if (aside === to) return { kind: 'aside' }
     if (aside !== undefined && aside !== from) return { kind: 'raced' }
+    const folder = await this.#asideFolder()
+    if (folder !== undefined) {
+      const move = { branch: this.aside, from, to }
+      const moved = await moveBranch(this.#top, move, this.#gitIn)
+      if (moved.kind === 'refused') throw new Error(`${this.aside} cannot be moved: ${moved.why}`)
+      return moved.kind === 'raced' ? moved : { kind: 'aside' }
+    }
     const before = aside ?? '0'.repeat(to.length)
     await this.#git('update-ref', `refs/heads/${this.aside}`, to, before)
     return { kind: 'aside', ...(why === undefined ? {} : { why }) }
   }
 
   async #drop(aside: string): Promise<void> {
-    await this.#git('update-ref', '-d', `refs/heads/${this.aside}`, aside)
+    if ((await this.#asideFolder()) === undefined)
+      await this.#git('update-ref', '-d', `refs/heads/${this.aside}`, aside)
+  }
+
+  /** Where a person has checked it out. */
+  #asideFolder(): Promise<string | undefined> {
+    return checkedOutIn(this.#top, this.aside, this.#gitIn)
+  }
+
+  /** Whether merged work is on the branch of the run only. */
+  async hasAside(): Promise<boolean> {
+    const aside = await this.tipOf(this.aside)
+    if (aside === undefined) return false
+    const target = await this.tipOf(this.name)
+    return target === undefined || !(await isAncestor(this.#git, aside, target))
   }
 
   /** Whether a commit was merged, into the target branch or aside. */

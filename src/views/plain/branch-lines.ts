@@ -33,7 +33,7 @@ export function showBranch(event: BranchEvent, { state, reader }: Shown, lines: 
       return showMerge(event, state, lines)
     case 'branch_ended':
       if (event.kept !== undefined)
-        return lines.warn(`Worktree kept: ${reader().path(event.path)} (${event.kept})`)
+        return lines.warn(`Worktree kept: ${reader().path(event.path)} (${inOneLine(event.kept)})`)
       return lines.detail('  worktree removed')
   }
 }

@@ -215,25 +215,25 @@ test('work that cannot be merged is sent back, and kept if no iteration is left'
   show(begin(1, 's1/c1', 2), worktree(1), begin(1, 's1/c2', 2), worktree(2))
   show(iterate(ONE!), { ...done(ONE!), handsIn: true } as EventBody)
   show(merge(1, { commit: '2222222333', commits: 1 }), end('s1/c1'))
-  const files = ['a.ts', 'b.ts', 'c.ts', 'd.ts', 'e.ts']
+  const files = ['a.ts\n[forkhestra] Merged', 'b.ts', 'c.ts', 'd.ts', 'e.ts']
   show(iterate(TWO!), { ...done(TWO!), handsIn: true } as EventBody)
   show(merge(2, { result: 'gate_failed', detail: 'npm test: exit 1' }))
   show(iterate([1, 's1/c2', 2]), { ...done([1, 's1/c2', 2]), handsIn: true } as EventBody)
   show(merge(2, { result: 'conflict', files, detail: 'conflicts with main: a.ts' }))
   show(end('s1/c2', { reason: 'conflict', detail: 'conflicts with main: a.ts', iterations: 2 }))
-  const kept = 'its work is not merged'
+  const kept = 'its work\nis not merged'
   show(removed(1), removed(2, { kept, hasCommits: true }), over(false))
   expect(paper.text).toEndWith(`
 build#2 │ [forkhestra] Iteration 1/2
 !build#2 │ [forkhestra] Sent back: a check failed on top of main: npm test: exit 1
 build#2 │ [forkhestra] Iteration 2/2
-!build#2 │ [forkhestra] Not merged: conflict in a.ts, b.ts, c.ts and 2 more
+!build#2 │ [forkhestra] Not merged: conflict in a.ts [forkhestra] Merged, b.ts, c.ts and 2 more
 !build#2 │ [forkhestra] Worktree kept: /trees/c2 (its work is not merged)
 
   1. ./build: 1 of 2 copies complete (3 iterations); #2: conflicts with main: a.ts
 [forkhestra] Chain incomplete (0/1 steps)
 [forkhestra] Merged into main: 1 commit of 1 branch, now at 2222222
-![forkhestra] Not merged: build#2 (conflict in a.ts, b.ts, c.ts and 2 more); its worktree is /trees/c2
+![forkhestra] Not merged: build#2 (conflict in a.ts [forkhestra] Merged, b.ts, c.ts and 2 more); its worktree is /trees/c2
 ![forkhestra] To merge build#2 by hand: git merge forkhestra/r1/s1-c2
 [forkhestra] Failed at step 1: ./build#2 (conflicts with main: a.ts)
 ![forkhestra] Resume to let the agent try again, or merge the branch yourself
@@ -259,7 +259,7 @@ build#1 │ [forkhestra] Complete after 1 iteration
 [forkhestra] Chain complete (1/1 steps)
 [forkhestra] Merged: 3 commits of 1 branch, now at 2222222
 ![forkhestra] Merged work is on forkhestra/r1/merged, not yet on main: Your local changes would be overwritten by merge: a.ts; commit your changes or stash them first
-![forkhestra] To bring it to main: git merge --ff-only forkhestra/r1/merged
+![forkhestra] To bring it to main: git merge --ff-only --no-overwrite-ignore forkhestra/r1/merged
 ![forkhestra] Worktrees kept for a resume: build#1, build#2
 `)
 })
