@@ -116,7 +116,9 @@ function renderStep(run: OfRun, step: StepState, details: StepDetails, now: numb
   return [
     `${title}: ${stepStatus(run, step)}`,
     ...details.policy.map((words) => `  ${words}`),
-    ...(step.rounds > 1 ? [`  started ${step.rounds} times`] : []),
+    ...(step.rounds > 1
+      ? [`  started ${step.rounds} times; the earlier ones: --step ${step.number} --round N`]
+      : []),
     ...notQueuedLine(step),
     ...deletedLine(step),
     ...describeBlockedTasks(step).map((line) => `  ${line}`),
@@ -154,8 +156,11 @@ function stepStatus({ status }: OfRun, step: StepState): string {
   const of = maxIterations === undefined ? '' : `/${maxIterations}`
   if (reason === undefined) {
     if (!isOpen) return 'not started'
-    const place = iterations === 0 ? 'started' : `at iteration ${iterations}${of}`
-    return status === 'running' || status === 'waiting' ? place : `interrupted ${place}`
+    const place =
+      iterations === 0 ? 'before its first iteration' : `at iteration ${iterations}${of}`
+    if (status !== 'running' && status !== 'waiting') return `interrupted ${place}`
+    if (step.handsIn === true) return `${place}, waiting for its merge`
+    return step.awaitsTask === true ? `${place}, waiting for a task` : place
   }
   const isSaid = detail?.startsWith(reason) === true
   const why = isSaid ? detail : [reason, detail ?? []].flat().join(': ')

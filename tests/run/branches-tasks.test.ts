@@ -1,9 +1,16 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { leftovers, makeBranchProject, runBranches, subjectsOf } from '../support/branches.ts'
+import {
+  inProject,
+  leftovers,
+  makeBranchProject,
+  runBranches,
+  startBranches,
+  subjectsOf,
+} from '../support/branches.ts'
 import { FORKHESTRA } from '../support/forkhestra.ts'
 import { sh } from '../support/project.ts'
-import { ofType } from '../support/record.ts'
+import { journalOf, ofType, runsOf } from '../support/record.ts'
 import { git } from '../support/repository.ts'
 
 const FORGE_TASKS = join(FORKHESTRA, '../forge-tasks')
@@ -50,3 +57,27 @@ async function buildTasks(count: number, copies: number): Promise<void> {
 test('many copies build tasks that depend on each other, each of them once', async () => {
   await buildTasks(60, 16)
 }, 300_000)
+
+test('a copy without a task says that it waits, and so does show', async () => {
+  const state = '"$FORKHESTRA_RECORD/../../../../.state/go"'
+  const builder = BUILDER.replace('echo', `until [ -e ${state} ]; do sleep 0.02; done\necho`)
+  const step = { agent: './builder', iterations: 4, copies: 2 }
+  const agents = { './builder': { tasks: true } }
+  const cwd = makeBranchProject([step], { builder }, { verify: 'true' }, agents)
+  createTasks(cwd, 2)
+  const running = startBranches(cwd)
+  await running.printed('No task is ready yet: waiting for the other agents')
+  const live = await inProject(cwd, 'show')
+  expect(live.stdout).toMatch(/#\d: before its first iteration, waiting for a task\n/)
+  running.signal('SIGKILL')
+  await running.finished
+  const dead = await inProject(cwd, 'show')
+  expect(dead.stdout).toMatch(/#\d: interrupted before its first iteration\n/)
+  await Bun.write(join(cwd, '.state/go'), '')
+  const { code, stdout } = await inProject(cwd, 'resume', '--kill-orphans')
+  expect([code, stdout]).toEqual([0, stdout])
+  expect(stdout).toContain('Merging into main, checked by true\n')
+  const waits = ofType(journalOf(cwd, runsOf(cwd).at(-1)!), 'awaiting_task')
+  // Once for each wait, however often it looks.
+  expect(waits.length).toBeLessThanOrEqual(4)
+})

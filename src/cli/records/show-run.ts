@@ -37,7 +37,7 @@ export async function showRun(input: Input): Promise<number> {
   if (part.iteration === undefined && part.attempt !== undefined)
     throw new UsageError('--attempt needs --iteration.')
   if (part.step === undefined && (part.iteration !== undefined || part.round !== undefined))
-    throw new UsageError('--iteration and --round need --step.')
+    throw new UsageError('--iteration and --round need --step.', 'For example: --step 1 --round 1')
   const chosen = chooseRun(input, recordsFor(input))
   return reportingDamage(chosen, () => show(input, withQueueState(chosen), part))
 }

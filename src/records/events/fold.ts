@@ -64,9 +64,12 @@ export function next(before: RunState, event: MaybeStamped): RunState {
     case 'iteration_started': {
       const { iteration, attempt, pid } = event
       const running = { iteration, pid }
-      const fields = { iterations: iteration, attempt, running, isAgain: false }
+      const begun = { iterations: iteration, attempt, running }
+      const fields = { ...begun, isAgain: false, awaitsTask: undefined }
       return changeStep(state, stepOf(state, event), fields)
     }
+    case 'awaiting_task':
+      return changeStep(state, stepOf(state, event), { awaitsTask: true })
     case 'iteration_ended':
       return noteTasks(endIteration(state, event), event)
     case 'step_ended':
@@ -213,6 +216,7 @@ const CLEARED = {
   isUnmarked: undefined,
   feedback: undefined,
   handsIn: undefined,
+  awaitsTask: undefined,
 }
 
 function endGroup(state: RunState, event: MaybeStamped & { type: 'group_ended' }): RunState {
@@ -321,6 +325,7 @@ function endStep(state: RunState, event: MaybeStamped & { type: 'step_ended' }):
     failures,
     isOpen: false,
     isPassed: passed,
+    awaitsTask: undefined,
     deletedTasks,
     blockedTasks,
   }

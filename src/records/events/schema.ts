@@ -133,6 +133,7 @@ export const eventSchema = z.discriminatedUnion('type', [
     ...inBranch,
     tip: z.string().describe('The commit that is handed in.'),
     onto: z.string().describe('The commit that it is rebased onto or merged into.'),
+    checks: z.array(z.string()).optional().describe('The commands that must succeed there.'),
   }),
   z.object({
     type: z.literal('merge_moving'),
@@ -211,6 +212,10 @@ export const eventSchema = z.discriminatedUnion('type', [
     detail: z.string().describe('The result as text.'),
     ms: z.int().describe('Duration.'),
     tail: text('The end of its output, if it did not succeed.'),
+  }),
+  z.object({
+    type: z.literal('awaiting_task'),
+    ...inIteration,
   }),
   z.object({
     type: z.literal('waiting'),

@@ -58,6 +58,8 @@ export interface StepState extends Location {
   readonly feedback?: string | undefined
   /** Whether the work of its branch has to be merged before it continues. */
   readonly handsIn?: boolean | undefined
+  /** Whether its next iteration waits until a task is ready. */
+  readonly awaitsTask?: boolean | undefined
   /** How many times it has sent the run back to another step. */
   readonly jumps: number
   /** Ends that need handling: failed ends of a step, all ends of a recovery. */

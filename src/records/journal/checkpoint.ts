@@ -11,7 +11,7 @@ export function checkpointPath(folder: string): string {
 const CHECKPOINT = 'checkpoint.json'
 
 /** Raised whenever `RunState` changes, so that checkpoints of older versions are ignored. */
-const FORMAT = 5
+const FORMAT = 6
 
 /** The state after the events up to an offset, so that they need not be read again. */
 export interface Checkpoint {

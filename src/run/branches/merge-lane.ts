@@ -79,8 +79,11 @@ export class MergeLane implements MergeHost {
   }
 
   started(items: readonly HandIn[], onto: string): void {
-    for (const { scope, branch, tip } of items)
-      this.#context.ports.emit({ type: 'merge_started', scope: [...scope], branch, tip, onto })
+    for (const { scope, branch, tip, gates } of items) {
+      const checks = gates.length === 0 ? {} : { checks: [...gates] }
+      const place = { scope: [...scope], branch, tip }
+      this.#context.ports.emit({ type: 'merge_started', ...place, onto, ...checks })
+    }
   }
 
   ready(candidates: readonly Candidate[], from: string, to: string): void {

@@ -30,8 +30,15 @@ export class Builders {
     this.#run = run
   }
 
-  /** Whether an agent may start: `wait` if only others have work, or the end of its step if no work is left. */
-  async next(step: StepNode, ports: Ports, hasOwnWork: boolean): Promise<'go' | 'wait' | End> {
+  /**
+   * Whether an agent may start: `wait` if only others have work, `again` if another one started at the same
+   * moment, or the end of its step if no work is left.
+   */
+  async next(
+    step: StepNode,
+    ports: Ports,
+    hasOwnWork: boolean,
+  ): Promise<'go' | 'wait' | 'again' | End> {
     if (!isTaskDriven(step)) return 'go'
     if (hasOwnWork) return this.#start(step, ports)
     const begun = this.#started
@@ -45,7 +52,7 @@ export class Builders {
     this.#states.set(keyOf(step), 'waiting')
     if (!isDue && mayFollow && !this.#isStuck(inWork, ports)) return 'wait'
     // Another agent that started meanwhile may take the same task.
-    if (isDue && this.#started !== begun) return 'wait'
+    if (isDue && this.#started !== begun) return 'again'
     return end ?? this.#start(step, ports)
   }
 

@@ -193,11 +193,14 @@ async function loop(step: StepNode, run: OpenRun): Promise<End> {
       return undefined
     })
     if (turn.kind === 'end') return turn.end
-    if (turn.kind === 'wait') {
+    const mustWait = turn.kind === 'wait' || turn.kind === 'again'
+    if (turn.kind === 'wait' && !stepAt(ports.state(), step).awaitsTask)
+      ports.emit({ type: 'awaiting_task', ...place })
+    if (mustWait) {
       await run.queues.leave(keyOf(step))
       await run.builders?.wait(ports.stop, waits)
     }
-    waits = turn.kind === 'wait' ? waits + 1 : 0
+    waits = mustWait ? waits + 1 : 0
     pause = turn.kind === 'done' ? turn.pause : undefined
   }
 }
@@ -206,7 +209,7 @@ type Turn =
   | { readonly kind: 'done'; readonly pause: Pause | undefined }
   | { readonly kind: 'end'; readonly end: End }
   /** The agent did not start, because it has to wait for other branches. */
-  | { readonly kind: 'wait' }
+  | { readonly kind: 'wait' | 'again' }
 
 /** Waits until the agent may start, or the run is stopped. */
 async function inSlot(
@@ -230,7 +233,7 @@ async function inSlot(
     if (mayMove && (await branch.bringUpToDate())) progress.forget()
     if (builders === undefined) return { kind: 'done', pause: await iterate() }
     const next = await builders.next(step, ports, hasOwnWork(step, run))
-    if (next === 'wait') return { kind: 'wait' }
+    if (next === 'wait' || next === 'again') return { kind: next }
     const end = next === 'go' ? undefined : await confirm(step, next, run)
     if (end !== undefined) return { kind: 'end', end }
     builders.resume(step)

@@ -26,6 +26,8 @@ export function showBranch(event: BranchEvent, { state, reader }: Shown, lines: 
         `  branch ${event.branch}, from ${event.base.slice(0, SHORT)} of ${event.into}`,
       )
     case 'merge_started':
+      if (event.checks !== undefined)
+        lines.say(`Merging into ${targetOf(event, state)}, checked by ${event.checks.join(', ')}`)
       return lines.detail(
         `  merging ${event.tip.slice(0, SHORT)} onto ${event.onto.slice(0, SHORT)}`,
       )
@@ -39,8 +41,8 @@ export function showBranch(event: BranchEvent, { state, reader }: Shown, lines: 
 }
 
 function showMerge(event: EventOf<'merge_ended'>, state: RunState, lines: OwnLines): void {
-  const { result, commit, commits, aside, branch } = event
-  const into = state.branches?.find((each) => each.branch === branch)?.into ?? 'its target'
+  const { result, commit, commits, aside } = event
+  const into = targetOf(event, state)
   if (result !== 'merged' || commit === undefined) {
     const words = isSentBack(event, state) ? 'Sent back' : 'Not merged'
     return lines.warn(`${words}: ${describeRefusal(event, into)}`)
@@ -50,6 +52,10 @@ function showMerge(event: EventOf<'merge_ended'>, state: RunState, lines: OwnLin
   if (aside === undefined) return lines.say(`Merged into ${into} ${what}`)
   const why = aside === '' ? '' : `: ${into} cannot be moved: ${inOneLine(aside)}`
   lines.warn(`Merged into ${asideBranch(event)} ${what}${why}`)
+}
+
+function targetOf({ branch }: { readonly branch: string }, { branches = [] }: RunState): string {
+  return branches.find((each) => each.branch === branch)?.into ?? 'its target'
 }
 
 /** Whether the step that handed it in has an iteration left for it. */

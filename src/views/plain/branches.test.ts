@@ -217,6 +217,9 @@ test('work that cannot be merged is sent back, and kept if no iteration is left'
   show(merge(1, { commit: '2222222333', commits: 1 }), end('s1/c1'))
   const files = ['a.ts\n[forkhestra] Merged', 'b.ts', 'c.ts', 'd.ts', 'e.ts']
   show(iterate(TWO!), { ...done(TWO!), handsIn: true } as EventBody)
+  const { scope, branch } = worktree(2)
+  const checks = ['npm test']
+  show({ type: 'merge_started', scope, branch, tip: '1111111222', onto: '2222222333', checks })
   show(merge(2, { result: 'gate_failed', detail: 'npm test: exit 1' }))
   show(iterate([1, 's1/c2', 2]), { ...done([1, 's1/c2', 2]), handsIn: true } as EventBody)
   show(merge(2, { result: 'conflict', files, detail: 'conflicts with main: a.ts' }))
@@ -225,6 +228,7 @@ test('work that cannot be merged is sent back, and kept if no iteration is left'
   show(removed(1), removed(2, { kept, hasCommits: true }), over(false))
   expect(paper.text).toEndWith(`
 build#2 │ [forkhestra] Iteration 1/2
+build#2 │ [forkhestra] Merging into main, checked by npm test
 !build#2 │ [forkhestra] Sent back: a check failed on top of main: npm test: exit 1
 build#2 │ [forkhestra] Iteration 2/2
 !build#2 │ [forkhestra] Not merged: conflict in a.ts [forkhestra] Merged, b.ts, c.ts and 2 more

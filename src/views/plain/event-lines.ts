@@ -84,6 +84,8 @@ export class EventLines {
         if (event.role === 'when' && event.step !== undefined)
           this.#showStart({ ...event, step: event.step }, event.result === 'failed')
         return
+      case 'awaiting_task':
+        return this.#lines.say('No task is ready yet: waiting for the other agents')
       case 'waiting':
         this.#lines.warn(prefixTask(event.task, describeWait(event, Date.parse(event.at))))
         // One command ends all waits.
