@@ -28,7 +28,8 @@ export async function runChain(input: Input): Promise<number> {
   const { plan, warnings: planned } = makePlan(request, known)
   const tasks = makeTaskPort(plan.cwd, plan.run, env)
   await checkTasks(plan, tasks, planned)
-  const warnings = [...planned, ...commitWarnings(plan), ...checkBranchRepository(plan, env)]
+  checkBranchRepository(plan, env)
+  const warnings = [...planned, ...commitWarnings(plan, env)]
   if (isDry) {
     const { showPlan } = await import('./show-plan.ts')
     const all = [...warnings, ...keyWarnings(plan, facts)]

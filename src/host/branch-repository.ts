@@ -15,17 +15,13 @@ import { findOperation } from './git-operations.ts'
 
 /**
  * Refuses a run with worktrees if the repository does not support them, or has uncommitted changes, which
- * worktrees would lack. Task files are the exception, because the run commits them. Returns warnings.
+ * worktrees would lack. Task files are the exception, because the run commits them.
  */
-export function checkBranchRepository(plan: Plan, env: Environment): string[] {
-  if (!hasWorktrees(plan)) return []
+export function checkBranchRepository(plan: Plan, env: Environment): void {
+  if (!hasWorktrees(plan)) return
   const quiet = { ...env, GIT_OPTIONAL_LOCKS: '0', LC_ALL: 'C' }
   const problem = findProblem(plan.cwd, quiet)
   if (problem !== undefined) throw new UserError(problem.message, problem.hint)
-  const idents = ['GIT_AUTHOR_IDENT', 'GIT_COMMITTER_IDENT']
-  return idents.some((name) => askGitSync(plan.cwd, ['var', name], quiet) === undefined)
-    ? ['git user.name and user.email are not set; commits and merges will fail']
-    : []
 }
 
 /** The git branch that is checked out; undefined if there is none. */

@@ -1,16 +1,36 @@
 import { join } from 'node:path'
+import type { Environment } from '../base/environment.ts'
+import { findGit } from '../base/git.ts'
 import { gitFolder, readOrEmpty, repositoryTop } from '../base/repository.ts'
+import { askGitSync } from '../base/tracked.ts'
 import { changesCode } from '../chain/plan/agent-role.ts'
+import { hasWorktrees } from '../chain/plan/branches.ts'
 import { stepsOf, type Plan } from '../chain/plan/plan.ts'
 
-/** Warns if commits of coding agents would not be on any branch. */
-export function commitWarnings({ root, cwd }: Plan): string[] {
+/** Warns if agents cannot commit, or if what they commit would not be on any branch. */
+export function commitWarnings(plan: Plan, env: Environment): string[] {
+  const { root, cwd } = plan
   const commits = stepsOf(root).some(({ agent }) => agent.engine !== 'binary' && changesCode(agent))
-  const top = commits ? repositoryTop(cwd) : undefined
+  const top = commits || hasWorktrees(plan) ? repositoryTop(cwd) : undefined
   const folder = top === undefined ? undefined : gitFolder(top)
-  if (folder === undefined || !DETACHED.test(readOrEmpty(join(folder, 'HEAD')))) return []
-  return ["HEAD is detached, so agents' commits will not be on any branch; run: git switch -c NAME"]
+  if (folder === undefined) return []
+  return [
+    ...(commits && DETACHED.test(readOrEmpty(join(folder, 'HEAD'))) ? [NO_BRANCH] : []),
+    ...(isKnown(cwd, env) ? [] : [NO_USER]),
+  ]
 }
 
 /** HEAD contains a commit id instead of the name of a branch. */
 const DETACHED = /^[0-9a-f]{40,64}\s*$/
+
+const NO_BRANCH =
+  "HEAD is detached, so agents' commits will not be on any branch; run: git switch -c NAME"
+const NO_USER =
+  'git user.name and user.email are not set, so agents cannot commit; run: git config user.name NAME && git config user.email ADDRESS'
+
+/** Whether git knows who commits. */
+function isKnown(cwd: string, env: Environment): boolean {
+  const idents = ['GIT_AUTHOR_IDENT', 'GIT_COMMITTER_IDENT']
+  const isInstalled = findGit(env['PATH']) !== undefined
+  return !isInstalled || idents.every((name) => askGitSync(cwd, ['var', name], env) !== undefined)
+}

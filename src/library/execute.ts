@@ -9,6 +9,7 @@ import { makePlan } from '../chain/plan/make-plan.ts'
 import type { Grace } from '../chain/plan/policy.ts'
 import { checkTasks } from '../chain/plan/task-verdict.ts'
 import { checkBranchRepository } from '../host/branch-repository.ts'
+import { commitWarnings } from '../host/commit-warnings.ts'
 import { readFacts } from '../host/facts.ts'
 import { checkDepth, makeIdentity } from '../host/identity.ts'
 import { agentEnvironment } from '../host/own-folder.ts'
@@ -162,7 +163,8 @@ async function prepare(options: ChainOptions): Promise<ReadyRun> {
   }
   const { plan, warnings } = makePlan(request, readFacts(env))
   await checkTasks(plan, makeTaskPort(cwd, id, env), warnings)
-  const all = [...warnings, ...checkBranchRepository(plan, env)]
+  checkBranchRepository(plan, env)
+  const all = [...warnings, ...commitWarnings(plan, env)]
   return { plan, warnings: all, session: { env, stamp, agents } }
 }
 

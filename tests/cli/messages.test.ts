@@ -179,10 +179,9 @@ test('a run on a detached HEAD warns that commits of agents will be on no branch
     claude: sh('echo ORCHESTRA_COMPLETE'),
     'forge/orch/chains.json': JSON.stringify({ agents, chains: {} }),
   })
-  const git = (line: string) => shell(`git -c user.name=a -c user.email=a@b ${line}`, cwd)
-  await git('init -q')
-  await git('add .')
-  await git('commit -qm first')
+  const git = (line: string) => shell(`git ${line}`, cwd)
+  await git('init -q && git config user.name a && git config user.email a@b')
+  await git('add . && git commit -qm first')
   const start = async (agent: string) =>
     (await forkhestra([`${agent}:1`, '-p', 'Go'], { cwd, env })).stderr
   expect(await start('builder')).toBe('')
@@ -191,4 +190,15 @@ test('a run on a detached HEAD warns that commits of agents will be on no branch
     "[forkhestra] Warning: HEAD is detached, so agents' commits will not be on any branch; run: git switch -c NAME\n",
   )
   expect(await start('reader')).toBe('')
+})
+
+test('a run warns if git does not know who commits', async () => {
+  const cwd = makeProject({ claude: sh('echo ORCHESTRA_COMPLETE') })
+  await shell('git init -q; git config user.useConfigOnly true', cwd)
+  const start = async (agent: string) =>
+    (await forkhestra([agent, '-p', 'Go'], { cwd, env })).stderr
+  expect(await start('builder')).toBe(
+    '[forkhestra] Warning: git user.name and user.email are not set, so agents cannot commit; run: git config user.name NAME && git config user.email ADDRESS\n',
+  )
+  expect(await start('echo')).toBe('')
 })

@@ -369,7 +369,7 @@ describe('worktrees need a repository that can have them', () => {
     const { code, stderr } = await dry(cwd, 'ok:2*2', '--verify', 'true')
     expect([code, stderr]).toEqual([
       0,
-      '[forkhestra] Warning: git user.name and user.email are not set; commits and merges will fail\n',
+      '[forkhestra] Warning: git user.name and user.email are not set, so agents cannot commit; run: git config user.name NAME && git config user.email ADDRESS\n',
     ])
   })
 
