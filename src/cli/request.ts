@@ -1,4 +1,4 @@
-import { fstatSync } from 'node:fs'
+import { existsSync, fstatSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { dropUndefined } from '../base/objects.ts'
 import { BUILT_IN_CHAINS } from '../chain/builtins/chains.ts'
@@ -58,7 +58,7 @@ export function makeRequest(
   const dsl = readDsl(words, name, isAgent, input.quoteHint)
   const chain =
     dsl === undefined
-      ? getChain(chains, name!)
+      ? getChain(chains, name!, file === undefined ? cwd : undefined)
       : { steps: renameAgents(parseChain(dsl, isAgent), rename) }
   return {
     run,
@@ -117,10 +117,11 @@ function describeSurplus(
   isAgent: (word: string) => boolean,
 ): UsageError {
   const all = [dsl, ...others].join(' ')
+  const isChain = all.includes('->') || others.some((word) => word === '&' || word === '||')
   const command =
-    findLookalike(all) === undefined && !all.includes('->')
-      ? guessCommand(dsl, others.join(' '), isAgent)
-      : withArrows(all)
+    isChain || findLookalike(all) !== undefined
+      ? withArrows(all)
+      : guessCommand(dsl, others.join(' '), isAgent)
   return new UsageError(
     `Unexpected argument '${others[0]}'.`,
     others[0] === '-'
@@ -160,7 +161,13 @@ function readBranching(input: Input, project: Project): NonNullable<Request['bra
 
 /** Paths in the plan are relative to the project. */
 function readCopy(path: string, { folder, here }: Project): string {
-  const inside = path === '' ? '' : relative(folder, resolve(here, path))
+  const full = resolve(here, path)
+  if (/^\d+$/.test(path) && !existsSync(full))
+    throw new UsageError(
+      `There is no file '${path}' to copy to the worktrees.`,
+      `For ${path} copies of the last loop: --copies ${path}`,
+    )
+  const inside = path === '' ? '' : relative(folder, full)
   if (isInside(inside)) return inside
   throw new UsageError(
     `--copy is '${path}', expected a path inside the project.`,

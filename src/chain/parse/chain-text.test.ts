@@ -93,6 +93,17 @@ test.each([
 })
 
 test.each([
+  ['./a*4:3', 'Use: ./a:3*4'],
+  ['./a:3*x', 'For example: builder:20*4 for four builders in parallel.'],
+  ['a:3 | b | c || d', 'Use: a:3 || b || c || d'],
+  ['a | b', 'Use: a || b'],
+  ['(a):0', 'Use (…):N for at most N rounds (1 to 100000), or (…) to run it once.'],
+  ['a :0', 'Use a:N for at most N iterations (1 to 100000), or a to run it once.'],
+])('the hint for %p says what to type', (text, hint) => {
+  expect(refusal(text).hint).toBe(hint)
+})
+
+test.each([
   ['a -> b & c', 'a -> (b & c)', '(a -> b) & c'],
   ['a -> b & c -> d', 'a -> (b & c) -> d', '(a -> b) & (c -> d)'],
   ['a -> b & c || d', 'a -> (b & (c || d))', '(a -> b) & (c || d)'],

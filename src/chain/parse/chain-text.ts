@@ -96,7 +96,7 @@ class Parser {
     if (token === undefined || token.text === ')' || isSign(token.text))
       throw this.#missingItem(token, before)
     this.#at += 1
-    if (token.text === '|') throw this.#error(token, "Fallback agents are joined with '||'.")
+    if (token.text === '|') throw this.#singleBar(token)
     if (token.text !== '(') return this.#parseWord(token)
     const { kind, items } = this.#parseLevel(token)
     if (this.#next === undefined) throw this.#error(token, "This '(' is never closed.")
@@ -140,7 +140,7 @@ class Parser {
     if (count === '' && NUMBER.test(this.#next?.text ?? '')) {
       const number = this.#next!
       this.#at += 1
-      return { name, iterations: this.#parseIterations(number, text + number.text) }
+      return { name, iterations: this.#parseIterations(number, text + number.text, name) }
     }
     if (count !== '' && !NUMBER.test(count) && this.#isAgent(text)) return { name: text }
     if (name === '') this.#checkName(token, name)
@@ -160,7 +160,7 @@ class Parser {
       if (counts.copies !== undefined || (isLoop && counts.iterations !== undefined))
         throw this.#wrongOrder(sign)
       counts = isLoop
-        ? { ...counts, iterations: this.#parseIterations(count, `${item}:${count.text}`) }
+        ? { ...counts, iterations: this.#parseIterations(count, `${item}:${count.text}`, item) }
         : { ...counts, copies: this.#parseCopies({ text: `*${count.text}`, offset }) }
     }
     return counts
@@ -174,18 +174,23 @@ class Parser {
   }
 
   #wrongOrder(place: Token): UserError {
-    return this.#error(place, 'Write the counts of an item as :N*K, each at most once.')
+    const problem = 'Write the counts of an item as :N*K, each at most once.'
+    const [, name, copies, iterations] = /^(.+)\*(\d+):(\d+)$/.exec(place.text) ?? []
+    return this.#error(place, problem, name && `Use: ${name}:${iterations}*${copies}`)
   }
 
-  #parseIterations(count: Token, word: string, name = ''): number {
+  #parseIterations(count: Token, word: string, name: string): number {
     const iterations = Number(count.text)
     if (NUMBER.test(count.text) && iterations >= 1 && iterations <= MAX_ITERATIONS)
       return iterations
-    const shown = name || 'agent'
+    const [, stars] = /^\d+(\*.*)$/s.exec(count.text) ?? []
+    if (stars !== undefined)
+      return this.#parseCopies({ text: stars, offset: count.offset + count.text.indexOf('*') })
+    const [shown, what] = name === ')' ? ['(…)', 'rounds'] : [name || 'agent', 'iterations']
     throw this.#error(
       count,
       countProblem(word, count.text),
-      `Use ${shown}:N for at most N iterations (1 to ${MAX_ITERATIONS}), or ${shown} to run it once.`,
+      `Use ${shown}:N for at most N ${what} (1 to ${MAX_ITERATIONS}), or ${shown} to run it once.`,
     )
   }
 
@@ -208,7 +213,7 @@ class Parser {
   }
 
   #missingSign(token: Token): UserError {
-    if (token.text === '|') return this.#error(token, "Fallback agents are joined with '||'.")
+    if (token.text === '|') return this.#singleBar(token)
     const before = this.#text.slice(0, token.offset).trim()
     const after = this.#text.slice(token.offset).trim()
     return this.#error(
@@ -216,6 +221,11 @@ class Parser {
       `Missing '->' before '${token.text}'.`,
       `Use: ${guessCommand(before, after, this.#isAgent)}\nArguments for the agents go after --.`,
     )
+  }
+
+  #singleBar(token: Token): UserError {
+    const use = this.#text.trim().replaceAll(/(?<!\|)\|(?!\|)/g, '||')
+    return this.#error(token, "Fallback agents are joined with '||'.", `Use: ${use}`)
   }
 
   /** Suggests both ways to add parentheses. */

@@ -110,6 +110,9 @@ Install it, or give its path, for example ./wroker`,
     const { message, hint } = refusal(() => resolve('./gone'))
     expect(message).toBe('Agent not found: ./gone')
     expect(hint).toBe('There is no such file in /project.')
+    expect(refusal(() => resolve('./gone:3')).hint).toEndWith(
+      '\nFor a loop write "agent": "./gone", "iterations": 3',
+    )
   })
 
   test.each(['constructor', '__proto__', 'toString'])(

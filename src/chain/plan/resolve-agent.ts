@@ -68,7 +68,7 @@ export function resolveAgent(name: string, known: Known, facts: Facts): Resolved
   if (name.includes('/')) {
     throw new UserError(
       `Agent not found: ${typed(name, known)}${nearPath(name, known, facts)}`,
-      `There is no such file in ${known.here ?? base}.`,
+      [`There is no such file in ${known.here ?? base}.`, ...loopAdvice(name)].join('\n'),
     )
   }
   const userFile = findFile(name, facts.userAgentFiles())
@@ -239,8 +239,14 @@ function nameNotFound(name: string, known: Known, facts: Facts): UserError {
 function guess(name: string, chainNames: readonly string[]): string {
   if (chainNames.includes(name))
     return `There is a chain with that name: forkhestra --chain ${name}`
-  const loop = /^(.+):(\d+)$/.exec(name)
-  if (loop !== null) return `For a loop write "agent": "${loop[1]}", "iterations": ${loop[2]}`
+  const [loop] = loopAdvice(name)
+  if (loop !== undefined) return loop
   if (/\s/.test(name)) return 'Put arguments in "args", not in the name.'
   return `Install it, or give its path, for example ./${name}`
+}
+
+/** For a name with a count, which only a chain as text can have. */
+function loopAdvice(name: string): string[] {
+  const loop = /^(.+):(\d+)$/.exec(name)
+  return loop === null ? [] : [`For a loop write "agent": "${loop[1]}", "iterations": ${loop[2]}`]
 }
