@@ -5,7 +5,7 @@ import { printable } from '../base/terminal/printable.ts'
 import { BUILT_IN_AGENTS, BUNDLED_AGENTS } from '../chain/builtins/agents.ts'
 import { BUILT_IN_CHAINS } from '../chain/builtins/chains.ts'
 import type { ChainsConfig } from '../chain/parse/chains-schema.ts'
-import { agentSteps } from '../chain/parse/items.ts'
+import { agentSteps, describeItems } from '../chain/parse/items.ts'
 import type { Facts } from '../chain/plan/facts.ts'
 import { isDirectSpawnAgent } from '../chain/prompts/system-prompt.ts'
 import { fileProblems, reachableFiles } from '../host/check-configuration.ts'
@@ -25,6 +25,7 @@ export async function listChains(input: Input): Promise<number> {
     ([name, { description, steps }]) => ({
       name,
       description,
+      text: describeItems(steps),
       steps: agentSteps(steps).map(({ agent, iterations }) => ({ agent, iterations })),
       isBuiltIn: !Object.hasOwn(content.chains, name),
     }),
@@ -42,10 +43,9 @@ export async function listChains(input: Input): Promise<number> {
     return 0
   }
   const ofFile = `Chains in ${file}`
-  const chainRows = chains.map(({ name, description, steps, isBuiltIn }) => {
-    const dsl = steps.map(({ agent, iterations: max }) => (max ? `${agent}:${max}` : agent))
+  const chainRows = chains.map(({ name, description, text, isBuiltIn }) => {
     const section = isBuiltIn ? 'Built-in chains' : ofFile
-    return { section, name, text: description ?? dsl.join(' -> '), isBuiltIn }
+    return { section, name, text: description ?? text, isBuiltIn }
   })
   if (input.flag('plain')) {
     for (const { name, text } of chainRows)

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import type { EventBody } from '../records/events/event.ts'
 import { next } from '../records/events/fold.ts'
+import type { Reason } from '../records/events/schema.ts'
 import { NO_EVENTS, type RunState } from '../records/events/state.ts'
 import { describeWaits } from './describe.ts'
 import { nextSteps } from './next-steps.ts'
@@ -31,7 +32,7 @@ const STARTED: TimedEvent = {
 const SECOND: TimedEvent = { type: 'step_started', at, scope: ['s2'], step: 2, agent: 'builder' }
 const FIFTH: TimedEvent = { type: 'iteration_started', at, ...ITERATION }
 const RECOVERY: TimedEvent = { type: 'step_started', at, scope: ['s3'], step: 3, agent: 'fixer' }
-const ended = (step: number, reason: 'stalled' | 'single_run' | 'marker' | 'auth'): TimedEvent => ({
+const ended = (step: number, reason: Reason): TimedEvent => ({
   type: 'step_ended',
   at,
   scope: [`s${step}`],
@@ -120,6 +121,23 @@ test('the place of a run with branches counts them', () => {
   const started = (step: number): TimedEvent => ({ ...SECOND, scope: ['g1', `s${step}`], step })
   const state = fold({ ...STARTED, steps, groups }, started(1), started(2))
   expect(describePlace(run('running', state), NOW)).toBe('steps 1-2/3, 2 in parallel')
+})
+
+test('the place of a run that failed is not a step that was cancelled for it', () => {
+  const within = 'g1'
+  const steps = [1, 2, 3].map((step) => ({ step, agent: 'a', within: step === 2 ? 'g2' : within }))
+  const groups = [
+    { id: 'g1', kind: 'parallel' as const, first: 1, last: 3 },
+    { id: 'g2', kind: 'sequence' as const, first: 2, last: 2, within },
+  ]
+  const end = (step: number, scope: string[], reason: Reason) => ({ ...ended(step, reason), scope })
+  const state = fold(
+    { ...STARTED, steps, groups },
+    end(1, ['g1', 's1'], 'cancelled'),
+    end(2, ['g1', 'g2', 's2'], 'agent_failed'),
+    end(3, ['g1', 's3'], 'cancelled'),
+  )
+  expect(describePlace(run('failed', state), NOW)).toBe('step 2/3, agent_failed')
 })
 
 test('the status line names the branches that wait', () => {

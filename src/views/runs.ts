@@ -1,3 +1,4 @@
+import { SIGNS } from '../chain/parse/items.ts'
 import { currentSteps, isDone, itemsOf, type RunState } from '../records/events/state.ts'
 import type { StepState } from '../records/events/step-state.ts'
 import { waitsOf } from '../records/events/waits.ts'
@@ -92,8 +93,6 @@ export function describeCounts(counts: QueueCounts): string {
   return words.length === 0 ? 'empty' : words.join(', ')
 }
 
-export const SIGNS = { sequence: ' -> ', parallel: ' & ', fallback: ' || ' }
-
 /** The steps and groups as they are typed: `plan:3 -> (build:10 -> review:1):3`. */
 export function describeSteps(state: RunState, list = '', sign = SIGNS.sequence): string {
   return itemsOf(state, list)
@@ -169,9 +168,12 @@ export function currentStep(state: RunState): StepState | undefined {
   const recovery = state.steps.find((step) => step.isRecovery === true && step.isOpen)
   const isOver = (step: StepState) => isDone(state, step) || step.reason === 'skipped'
   const next = currentSteps(state)
+  const open = next.filter((step) => !isDone(state, step))
   return (
     recovery ??
-    next.find((step) => !isDone(state, step)) ??
+    // What was cancelled says less than what it was cancelled for.
+    open.find(({ reason }) => reason !== 'cancelled') ??
+    open[0] ??
     next[0] ??
     state.steps.find((step) => step.reason !== undefined && !isOver(step))
   )

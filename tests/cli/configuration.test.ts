@@ -212,6 +212,20 @@ test('the dry run refuses what the run would refuse', async () => {
   expect((await forkhestra(['nowhere', '--dry-run'], { cwd })).code).toBe(2)
 })
 
+test('list shows groups as they are typed', async () => {
+  const team = [
+    { agent: 'a', iterations: 9, copies: 2 },
+    { chain: 'plan', iterations: 2 },
+  ]
+  const steps = [
+    { sequence: team, iterations: 3 },
+    { parallel: [{ agent: 'b' }, { fallback: [{ agent: 'b' }, { agent: 'a' }] }], copies: 2 },
+  ]
+  const cwd = makeProject({ 'forge/orch/chains.json': chain(steps) })
+  const { stdout } = await forkhestra(['list', '--plain'], { cwd })
+  expect(stdout).toStartWith('chain\tc\t(a:9*2 -> @plan:2):3 -> (b & (b || a))*2\n')
+})
+
 test('list shows chains and agents as text, plain and JSON', async () => {
   const cwd = makeProject({
     'forge/orch/chains.json': chain([{ agent: 'say', iterations: 3 }, { agent: 'b' }], {
@@ -251,6 +265,7 @@ Built-in agents:
     chains: [
       {
         name: 'c',
+        text: 'say:3 -> b',
         steps: [{ agent: 'say', iterations: 3 }, { agent: 'b' }],
         isBuiltIn: false,
       },

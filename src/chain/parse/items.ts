@@ -16,6 +16,23 @@ export function groupOf(
     : { kind: 'parallel', items: parallel }
 }
 
+/** What joins the items of a group where it is typed. */
+export const SIGNS = { sequence: ' -> ', parallel: ' & ', fallback: ' || ' }
+
+/** The items of a list as they are typed: `plan:3 -> (build:10 -> review:1):3`. */
+export function describeItems(items: List, sign = SIGNS.sequence): string {
+  return items.map(describeItem).join(sign)
+}
+
+function describeItem(item: ItemConfig): string {
+  const { iterations, copies } = item
+  const counts = `${iterations === undefined ? '' : `:${iterations}`}${copies === undefined ? '' : `*${copies}`}`
+  if ('agent' in item) return `${item.agent}${counts}`
+  if ('chain' in item) return `@${item.chain}${counts}`
+  const { kind, items } = groupOf(item)!
+  return `(${describeItems(items, SIGNS[kind])})${counts}`
+}
+
 /** The steps of a list in the order of their numbers; references to other chains have none. */
 export function agentSteps(items: List): StepConfig[] {
   return items.flatMap((item) =>

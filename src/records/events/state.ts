@@ -169,7 +169,7 @@ export function currentSteps(state: RunState, list = ''): StepState[] {
   const isParallel = groupAt(state, list)?.kind === 'parallel'
   const at = positionIn(state, list)
   const { steps, groups = [] } = state
-  return [
+  const found = [
     ...steps.filter(
       (step) => step.list === list && isOwn(step) && (isParallel || step.number === at),
     ),
@@ -177,6 +177,7 @@ export function currentSteps(state: RunState, list = ''): StepState[] {
       .filter((group) => group.list === list && (isParallel || group.first === at))
       .flatMap(({ key }) => currentSteps(state, key)),
   ]
+  return found.toSorted((one, other) => one.number - other.number)
 }
 
 /** Adds usage to a step, to the groups around it and to the run. */
