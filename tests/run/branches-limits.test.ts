@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { makeChain, runChain, startChain } from '../support/chains.ts'
+import { makeChain, reasonsIn, runChain, startChain } from '../support/chains.ts'
 import { forkhestra, Running } from '../support/forkhestra.ts'
-import { sh } from '../support/project.ts'
+import { makeProject, sh } from '../support/project.ts'
 import { journalOf, ofType, runsOf } from '../support/record.ts'
 
 const copies = (count: number, more: object = {}) => ({
@@ -25,6 +25,30 @@ test('no more agents run at once than maxParallel allows', async () => {
   expect((await runChain(cwd)).code).toBe(0)
   const counts = readFileSync(join(cwd, 'counts'), 'utf8').trim().split('\n').map(Number)
   expect([counts.length, Math.max(...counts)]).toEqual([6, 2])
+})
+
+test('a slot is free again after each iteration', async () => {
+  const agent = sh('[ $FORKHESTRA_ITERATION = 2 ] && echo ORCHESTRA_COMPLETE; exit 0')
+  const { code, events } = await runChain(makeChain([copies(2)], { agent }, { maxParallel: 1 }))
+  const places = ofType(events, 'iteration_started').map(({ scope }) => scope.slice(1).join('/'))
+  expect([code, places]).toEqual([0, ['c1/i1', 'c2/i1', 'c1/i2', 'c2/i2']])
+})
+
+const WRITER = { agent: 'w', iterations: 9 }
+
+test.each<[string, object, number]>([
+  ['of a step is that of each copy', { ...WRITER, copies: 2, maxCostUsd: 0.2 }, 6],
+  ['of a group is that of all in it', { parallel: [WRITER, WRITER], maxCostUsd: 0.2 }, 3],
+  ['of a copied group is that of each copy', { sequence: [WRITER], copies: 2, maxCostUsd: 0.2 }, 6],
+])('the budget %s', async (_, step, iterations) => {
+  const result = { type: 'result', subtype: 'success', is_error: false, result: 'A page.' }
+  const claude = sh(`echo '${JSON.stringify({ ...result, total_cost_usd: 0.07 })}'`)
+  const agents = { w: { systemPromptText: 'You write.' } }
+  const configuration = { agents, chains: { c: { steps: [step], maxParallel: 1 } } }
+  const cwd = makeProject({ claude, 'forge/orch/chains.json': JSON.stringify(configuration) })
+  const { code, events } = await runChain(cwd, { env: { IS_SANDBOX: '1' } })
+  expect([code, new Set(reasonsIn(events))]).toEqual([1, new Set(['budget'])])
+  expect(ofType(events, 'iteration_ended')).toHaveLength(iterations)
 })
 
 /** Hits a usage limit unless the file `open` exists. */

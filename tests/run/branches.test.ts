@@ -168,6 +168,20 @@ describe('copies of a step', () => {
     )
   })
 
+  test('make no progress when they are brought up to date', async () => {
+    const idle = sh('until git log --format=%s main | grep -q work; do sleep 0.01; done')
+    const steps = [
+      { agent: './idle', iterations: 9, stall: 2 },
+      { agent: './build', iterations: 2 },
+    ]
+    const cwd = makeBranchProject([{ parallel: steps }], { ...AGENTS, idle })
+    const { events } = await runBranches(cwd)
+    expect(ofType(events, 'step_ended').find(({ step }) => step === 1)).toMatchObject({
+      reason: 'stalled',
+      iterations: 2,
+    })
+  })
+
   test('do not start if their setup fails', async () => {
     const cwd = makeBranchProject(
       [copies('build', 2, 1, { setup: 'echo no network; exit 7' })],

@@ -162,6 +162,40 @@ describe('a fallback', () => {
   })
 })
 
+describe('a parallel group', () => {
+  test('lets the others finish if one does not complete', async () => {
+    const rest = { sequence: [{ agent: 'ok' }, { agent: 'ok' }] }
+    const cwd = chain([{ parallel: [{ agent: 'bad' }, rest] }, { agent: 'ok' }])
+    const { code, events } = await runChain(cwd)
+    expect(code).toBe(1)
+    expect(reasonsIn(events).toSorted()).toEqual([
+      'agent_failed',
+      'single_run',
+      'single_run',
+      'skipped',
+    ])
+    expect(ofType(events, 'group_ended').at(-1)).toMatchObject({ reason: 'agent_failed' })
+  })
+
+  test('keeps a jump inside a branch', async () => {
+    const again = { sequence: [{ agent: 'ok' }, { agent: 'bad', onFail: { goto: 1 } }] }
+    const { code, events } = await runChain(chain([{ parallel: [{ agent: 'ok' }, again] }]))
+    const places = ofType(events, 'iteration_started').map(({ scope }) => scope.join('/'))
+    expect([code, places.filter((place) => place.startsWith('g1/g2/'))]).toEqual([
+      1,
+      ['g1/g2/s2/i1', 'g1/g2/s3/i1', 'g1/g2/s2/r2/i1', 'g1/g2/s3/r2/i1'],
+    ])
+  })
+
+  test('that was cancelled continues with a resume', async () => {
+    const cwd = chain([{ parallel: [{ agent: 'slow' }, { agent: 'bad' }], failFast: true }])
+    const { code, events } = await runChain(cwd)
+    expect([code, reasonsIn(events).toSorted()]).toEqual([1, ['agent_failed', 'cancelled']])
+    for (const name of ['slow', 'bad']) writeFileSync(join(cwd, name), AGENTS.ok)
+    expect((await forkhestra(['resume'], { cwd })).code).toBe(0)
+  })
+})
+
 test('an item that is skipped does not complete a fallback', async () => {
   const cwd = chain([{ fallback: [{ agent: 'bad', when: 'false' }, { agent: 'ok' }] }])
   expect([(await runChain(cwd)).code, calls(cwd)]).toEqual([0, ['ok 2']])

@@ -225,9 +225,10 @@ async function inSlot(
   if (leave === undefined) return { kind: 'done', pause: undefined }
   queues.attend(keyOf(step))
   try {
-    // While it waited for the slot, another agent may have hit a limit.
+    // While it waited for the slot, another agent may have hit a limit, or spent the budget.
     const isLimited = run.limits.limitOf(step) !== undefined
-    if (isStopping(ports) || isLimited) return { kind: 'done', pause: undefined }
+    const isSpent = run.spending.spentBudget(step) !== undefined
+    if (isStopping(ports) || isLimited || isSpent) return { kind: 'done', pause: undefined }
     // Its sub-agents may be working in the same folder.
     const mayMove = branch !== undefined && !(await queues.hasTasks(step))
     if (mayMove && (await branch.bringUpToDate())) progress.forget()
