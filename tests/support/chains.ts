@@ -1,4 +1,5 @@
-import type { RunEvent } from '../../src/records/events/schema.ts'
+import { expect } from 'bun:test'
+import { eventSchema, type RunEvent } from '../../src/records/events/schema.ts'
 import { forkhestra, Running, type Finished } from './forkhestra.ts'
 import { makeProject, type Files } from './project.ts'
 import { journalOf, ofType, runsOf } from './record.ts'
@@ -28,10 +29,12 @@ export function startChain(cwd: string, { args = [], env = {} }: Options = {}): 
   return new Running(['--chain', 'c', ...args], { cwd, env })
 }
 
-/** Reads the record of the newest run. */
+/** Reads the record of the newest run, whose events must be those of the schema, without other fields. */
 export function withRecord(finished: Finished, cwd: string): Ran {
   const run = runsOf(cwd).at(-1) ?? ''
-  return { ...finished, run, events: journalOf(cwd, run) }
+  const events = journalOf(cwd, run)
+  for (const event of events) expect(eventSchema.parse(event)).toEqual(event)
+  return { ...finished, run, events }
 }
 
 /** The reason of each end of a step, in order. */
