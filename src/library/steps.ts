@@ -111,14 +111,12 @@ function mapLists(
 const LISTS = ['sequence', 'parallel', 'fallback'] as const
 
 export function toChainItem(item: ItemConfig | ChainItem): ChainItem {
-  const [converted] = mapSteps([item], (step) =>
-    'loop' in step ? step : { ...(step as ChainStep), ...loopOf(step) },
-  )
+  const [converted] = mapSteps([item], (step) => {
+    if ('loop' in step) return step
+    const { iterations } = step
+    return { ...(step as ChainStep), iterations: iterations ?? 1, loop: iterations !== undefined }
+  })
   return converted!
-}
-
-function loopOf({ iterations }: StepConfig): Pick<ChainStep, 'iterations' | 'loop'> {
-  return { iterations: iterations ?? 1, loop: iterations !== undefined }
 }
 
 export function toItemConfig(item: ChainItem): ItemConfig {

@@ -4,7 +4,7 @@ import { claim, next } from './task-tools/claim.ts'
 import { create, edit } from './task-tools/edit.ts'
 import { list, view } from './task-tools/list.ts'
 import { translateHint, type TaskTool } from './task-tools/task-tool.ts'
-import { textResult, errorResult, type Call, type ServedTool } from './tool.ts'
+import { textResult, errorResult, type ServedTool } from './tool.ts'
 
 export interface TaskToolOptions {
   /** Called for each request, because the folder may have become a repository. */
@@ -24,17 +24,14 @@ export function taskTools(options: TaskToolOptions, prefix = ''): ServedTool[] {
     name: `${prefix}${tool.name}`,
     async call(input, call) {
       try {
-        const as = options.as ?? nameOfClient(options, call)
-        const database = new TaskDatabase({ project: options.project(), as, env: options.env })
+        const { env, project } = options
+        // Inside a run, the iteration is the owner.
+        const client = env['FORKHESTRA_RUN_ID'] === undefined ? call.clientName() : undefined
+        const database = new TaskDatabase({ project: project(), as: options.as ?? client, env })
         return textResult(run(input, { database, prefix }))
       } catch (error) {
         return errorResult(error, (hint) => translateHint(hint, prefix))
       }
     },
   }))
-}
-
-/** Undefined inside a run, where the iteration is the owner. */
-function nameOfClient({ env }: TaskToolOptions, call: Call): string | undefined {
-  return env['FORKHESTRA_RUN_ID'] === undefined ? call.clientName() : undefined
 }

@@ -48,7 +48,8 @@ export function makeBrief(
     ...readBody(text),
     dependencies: task.dependencies.map((id) => {
       const status = graph.statusOf(id) ?? 'missing'
-      return { id, status, notes: status === 'Done' ? notesOf(folders, id) : '' }
+      const readNotesOf = () => readNotes(findTask(folders, id).text)
+      return { id, status, notes: status === 'Done' ? tryOr('', readNotesOf) : '' }
     }),
     blocks: graph.waitingFor(task.id).map((each) => each.id),
     claim: shownClaim(state.claims[task.id], folders),
@@ -65,10 +66,6 @@ function shownClaim(claim: Claim | undefined, here: TaskFolders): Claim | undefi
   const there = checkoutOf(claim, here)
   const isElsewhere = there !== undefined && there !== here
   return isElsewhere || claim.settled === undefined ? withCurrentRoot(claim, there) : undefined
-}
-
-function notesOf(folders: TaskFolders, id: string): string {
-  return tryOr('', () => readNotes(findTask(folders, id).text))
 }
 
 export interface Commit {

@@ -53,14 +53,11 @@ function findPidScope(): string | undefined {
   try {
     const namespace = /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0]
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
-    return `${namespace}@${boot}@${readMachine()}`
+    const machine = tryOr('', () => readFileSync('/etc/machine-id', 'utf8').trim())
+    return `${namespace}@${boot}@${machine}`
   } catch {
     return undefined
   }
-}
-
-function readMachine(): string {
-  return tryOr('', () => readFileSync('/etc/machine-id', 'utf8').trim())
 }
 
 /** The pid namespace of the machine itself. */

@@ -123,6 +123,7 @@ function gateWarnings({ root }: Plan, { chain, overrides = {} }: Request): strin
 
 /** Warnings about limits with less effect than the user may expect. */
 function policyWarnings(plan: Plan, steps: readonly StepNode[], isInRepository: boolean): string[] {
+  const limitsUsage = ({ costUsd, tokens }: Budget) => (costUsd ?? tokens) !== undefined
   const silent = steps.filter(
     ({ agent, policy }) =>
       agent.engine === 'binary' && [plan.budget, policy.budget].some(limitsUsage),
@@ -140,8 +141,4 @@ function policyWarnings(plan: Plan, steps: readonly StepNode[], isInRepository: 
         ]
       : []),
   ]
-}
-
-function limitsUsage({ costUsd, tokens }: Budget): boolean {
-  return costUsd !== undefined || tokens !== undefined
 }

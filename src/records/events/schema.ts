@@ -1,37 +1,6 @@
 import { z } from 'zod'
-import {
-  asideWork,
-  branchPlan,
-  cause,
-  changes,
-  copies,
-  integer,
-  ends,
-  failureClass,
-  flag,
-  inBranch,
-  inGroup,
-  inIteration,
-  inRun,
-  inStep,
-  inTask,
-  lacks,
-  leftInQueue,
-  notQueued,
-  leftover,
-  ofTask,
-  outcome,
-  parent,
-  promptSource,
-  reason,
-  refusal,
-  spent,
-  text,
-  texts,
-  unmarked,
-  usage,
-  worktree,
-} from './schema-parts.ts'
+import { flag, integer, text, texts } from './schema-parts.ts'
+import * as part from './schema-parts.ts'
 
 // All events, as in `--json` and in the journal. Only tests and the schema generator load this file at
 // run time; all other code uses the types.
@@ -72,13 +41,13 @@ const launch = {
 const work = {
   ms: z.int().describe('Duration.'),
   outputBytes: z.int().describe('Bytes that the agent printed, on both streams.'),
-  usage: usage.optional(),
+  usage: part.usage.optional(),
 }
 
 export const eventSchema = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('run_started'),
-    ...inRun,
+    ...part.inRun,
     schema: z.literal(1).describe('Version of the event format.'),
     version: z.string().describe('Version of forkhestra.'),
     pid: z.int(),
@@ -88,12 +57,12 @@ export const eventSchema = z.discriminatedUnion('type', [
     outerRun: text('Id of the run whose agent started this one.'),
     steps: z.array(z.object(stepSummary)).describe('Summary of the steps.'),
     groups: z.array(groupSummary).optional().describe('Summary of the groups; absent if none.'),
-    lacks: lacks.optional(),
+    lacks: part.lacks.optional(),
     plan: z.looseObject({}).describe('The complete plan; its format may change.'),
   }),
   z.object({
     type: z.literal('run_resumed'),
-    ...inRun,
+    ...part.inRun,
     version: z.string().describe('Version of forkhestra.'),
     pid: z.int(),
     step: z
@@ -102,7 +71,7 @@ export const eventSchema = z.discriminatedUnion('type', [
       .optional()
       .describe('The step it continues with; absent if all steps have ended.'),
     iteration: z.int().min(1).optional().describe('The next iteration.'),
-    lacks: lacks.optional(),
+    lacks: part.lacks.optional(),
     lostMs: z
       .number()
       .optional()
@@ -111,33 +80,33 @@ export const eventSchema = z.discriminatedUnion('type', [
   }),
   z.object({
     type: z.literal('group_started'),
-    ...inGroup,
+    ...part.inGroup,
   }),
   z.object({
     type: z.literal('group_ended'),
-    ...inGroup,
-    reason,
+    ...part.inGroup,
+    reason: part.reason,
     detail: text('The reason as text.'),
     passed: flag('True if it was skipped by a condition.'),
-    spent: spent.optional(),
+    spent: part.spent.optional(),
   }),
   z.object({
     type: z.literal('branch_started'),
-    ...inBranch,
+    ...part.inBranch,
     path: z.string().describe('Its worktree.'),
     base: z.string().describe('The commit it starts from.'),
     into: z.string().describe('The git branch that it is merged into.'),
   }),
   z.object({
     type: z.literal('merge_started'),
-    ...inBranch,
+    ...part.inBranch,
     tip: z.string().describe('The commit that is handed in.'),
     onto: z.string().describe('The commit that it is rebased onto or merged into.'),
     checks: z.array(z.string()).optional().describe('The commands that must succeed there.'),
   }),
   z.object({
     type: z.literal('merge_moving'),
-    ...inRun,
+    ...part.inRun,
     into: z.string().describe('The git branch that is about to move.'),
     from: z.string(),
     to: z.string(),
@@ -149,20 +118,20 @@ export const eventSchema = z.discriminatedUnion('type', [
           tip: z.string(),
           commit: z.string(),
           commits: z.int().optional(),
-          copies,
+          copies: part.copies,
         }),
       )
       .describe('The branches that the new commit contains; the checks have passed.'),
-    copies: copies.optional().describe('Merged commits that had to be copied again.'),
+    copies: part.copies.optional().describe('Merged commits that had to be copied again.'),
   }),
   z.object({
     type: z.literal('merge_ended'),
-    ...inBranch,
+    ...part.inBranch,
     result: z.enum(['merged', 'conflict', 'gate_failed', 'error']),
     tip: z.string().describe('The commit that was handed in.'),
     commit: text('The commit that contains it, if it was merged.'),
     commits: integer('How many commits of the branch are new in it.'),
-    copies: copies.optional(),
+    copies: part.copies.optional(),
     aside: text('Why it is on a branch of the run and not yet on the target branch.'),
     files: texts('Files with conflicts.'),
     detail: text('Why it was not merged, as text.'),
@@ -170,14 +139,14 @@ export const eventSchema = z.discriminatedUnion('type', [
   }),
   z.object({
     type: z.literal('branch_ended'),
-    ...inBranch,
+    ...part.inBranch,
     path: z.string().describe('Its worktree.'),
     kept: text('Why it still exists; absent if it was removed.'),
     hasCommits: flag('True if it has unmerged commits.'),
   }),
   z.object({
     type: z.literal('step_started'),
-    ...inStep,
+    ...part.inStep,
     agent: z.string(),
     maxIterations: integer('Absent if the agent runs once.'),
     when: text('The condition that decides whether the agent starts.'),
@@ -185,13 +154,13 @@ export const eventSchema = z.discriminatedUnion('type', [
   }),
   z.object({
     type: z.literal('iteration_started'),
-    ...inIteration,
+    ...part.inIteration,
     ...launch,
-    prompt: promptSource.optional().describe('Source of the prompt; absent without a prompt.'),
+    prompt: part.promptSource.optional().describe('Source of the prompt; absent without a prompt.'),
   }),
   z.object({
     type: z.literal('command'),
-    ...inStep,
+    ...part.inStep,
     iteration: z.int().min(1).optional(),
     role: z
       .enum([
@@ -215,26 +184,26 @@ export const eventSchema = z.discriminatedUnion('type', [
   }),
   z.object({
     type: z.literal('awaiting_task'),
-    ...inIteration,
+    ...part.inIteration,
   }),
   z.object({
     type: z.literal('waiting'),
-    ...inIteration,
-    task: ofTask,
+    ...part.inIteration,
+    task: part.ofTask,
     why: z.enum(['quota', 'retry']),
     until: z.iso.datetime().describe('When it continues.'),
     error: z.string().describe('The message of the agent.'),
   }),
   z.object({
     type: z.literal('waited'),
-    ...inIteration,
-    task: ofTask,
+    ...part.inIteration,
+    task: part.ofTask,
     ms: z.int(),
     cause: z.enum(['over', 'retry_now', 'stopped']).describe('What ended the wait.'),
   }),
   z.object({
     type: z.literal('jump'),
-    ...inStep,
+    ...part.inStep,
     group: text('Id of the group that failed; absent for a step.'),
     to: z.int().min(1).describe('The next step, or the first step of the next group.'),
     count: z.int().min(1).describe('How many times this step has sent the run back.'),
@@ -242,8 +211,8 @@ export const eventSchema = z.discriminatedUnion('type', [
   }),
   z.object({
     type: z.literal('output'),
-    ...inIteration,
-    task: ofTask,
+    ...part.inIteration,
+    task: part.ofTask,
     stream: z.enum(['out', 'err']),
     text: text('The text that the agent printed (in --json).'),
     log: text('Log that contains the bytes (in the journal).'),
@@ -252,23 +221,23 @@ export const eventSchema = z.discriminatedUnion('type', [
   }),
   z.object({
     type: z.literal('message'),
-    ...inIteration,
-    task: ofTask,
+    ...part.inIteration,
+    task: part.ofTask,
     text: z.string(),
-    parent,
+    parent: part.parent,
   }),
   z.object({
     type: z.literal('tool'),
-    ...inIteration,
-    task: ofTask,
+    ...part.inIteration,
+    task: part.ofTask,
     name: z.string(),
     brief: z.string().describe('The call in one line.'),
-    parent,
+    parent: part.parent,
   }),
   z.object({
     type: z.literal('tool_ended'),
-    ...inIteration,
-    task: ofTask,
+    ...part.inIteration,
+    task: part.ofTask,
     name: z.string(),
     ms: z.int().describe('Duration.'),
     error: text('Why the call failed.'),
@@ -276,23 +245,23 @@ export const eventSchema = z.discriminatedUnion('type', [
   }),
   z.object({
     type: z.literal('limit'),
-    ...inIteration,
-    task: ofTask,
+    ...part.inIteration,
+    task: part.ofTask,
     status: z.string().describe('allowed, allowed_warning or rejected.'),
     resetsAt: z.number().optional().describe('Unix time in seconds.'),
     kind: text('Which quota.'),
     utilization: z.number().optional().describe('From 0 to 1.'),
   }),
-  z.object({ type: z.literal('marker_refused'), ...inIteration, why: refusal }),
+  z.object({ type: z.literal('marker_refused'), ...part.inIteration, why: part.refusal }),
   z.object({
     type: z.literal('iteration_ended'),
-    ...inIteration,
-    outcome,
+    ...part.inIteration,
+    outcome: part.outcome,
     exitCode: integer('Exit code of the agent, if it exited and the outcome is not `exited`.'),
     ...work,
     again: flag('True if it does not count and is repeated.'),
-    ends: ends.optional().describe('How the step ends, if this iteration ends it.'),
-    changes: changes.optional(),
+    ends: part.ends.optional().describe('How the step ends, if this iteration ends it.'),
+    changes: part.changes.optional(),
     tasks: texts('Tasks that the agent worked on.'),
     changedTasks: flag('True if a planner created or changed tasks of forge-tasks.'),
     openTasks: openTasks.describe('Open tasks that no earlier event of the step lists.'),
@@ -304,22 +273,22 @@ export const eventSchema = z.discriminatedUnion('type', [
   }),
   z.object({
     type: z.literal('step_ended'),
-    ...inStep,
+    ...part.inStep,
     agent: z.string(),
-    reason,
+    reason: part.reason,
     iterations: z.int().min(0),
     failures: z.int().min(0).describe('How many iterations ended with an error of the agent.'),
     detail: text('The reason as text.'),
-    cause,
+    cause: part.cause,
     passed: flag('True if it was skipped by a condition.'),
-    unmarked,
+    unmarked: part.unmarked,
     deletedTasks: texts('Open tasks that were deleted during the step.'),
     blockedTasks: texts('Tasks with the status Blocked, if they are why the step is blocked.'),
-    spent: spent.optional(),
+    spent: part.spent.optional(),
   }),
   z.object({
     type: z.literal('phase_ended'),
-    ...inStep,
+    ...part.inStep,
     phase: z.enum(['setup', 'teardown']).describe('Before the agent, or after it.'),
     pushed: z.array(z.string()).describe('Names of the tasks that were queued.'),
     started: z.array(z.string()).describe('Names of the tasks that were started.'),
@@ -327,33 +296,33 @@ export const eventSchema = z.discriminatedUnion('type', [
       .int()
       .min(0)
       .describe('How many stay queued because the limit of running tasks is reached.'),
-    notQueued: z.array(notQueued).optional(),
+    notQueued: z.array(part.notQueued).optional(),
   }),
   z.object({
     type: z.literal('task_started'),
-    ...inTask,
+    ...part.inTask,
     parent: z.string().describe('The agent that queued it.'),
     agent: z.string(),
     isStructured: flag('True if events report its output.'),
     ...launch,
-    worktree: worktree.optional(),
+    worktree: part.worktree.optional(),
   }),
   z.object({
     type: z.literal('task_ended'),
-    ...inTask,
+    ...part.inTask,
     parent: text('As in task_started; absent if its worker was lost.'),
     agent: text('Absent if its worker was lost.'),
     success: z.boolean(),
-    class: failureClass.optional(),
+    class: part.failureClass.optional(),
     error: z.string().optional(),
     again: flag('True if it is retried.'),
     ...work,
-    worktree: worktree.optional(),
-    notQueued: z.array(notQueued).optional(),
+    worktree: part.worktree.optional(),
+    notQueued: z.array(part.notQueued).optional(),
   }),
   z.object({
     type: z.literal('crew_started'),
-    ...inRun,
+    ...part.inRun,
     version: z.string().describe('Version of forkhestra.'),
     pid: z
       .int()
@@ -361,20 +330,20 @@ export const eventSchema = z.discriminatedUnion('type', [
   }),
   z.object({
     type: z.literal('crew_ended'),
-    ...inRun,
+    ...part.inRun,
     queued: z.int().min(0).describe('How many tasks are waiting to start.'),
     names: z.array(z.string()).describe('Names of the waiting tasks, at most 20.'),
   }),
-  z.object({ type: z.literal('warning'), ...inRun, text: z.string() }),
+  z.object({ type: z.literal('warning'), ...part.inRun, text: z.string() }),
   z.object({
     type: z.literal('record_lost'),
-    ...inRun,
+    ...part.inRun,
     why: z.string().describe('Why the run continues without a record.'),
     partly: flag('True if only the last events are missing from it.'),
   }),
   z.object({
     type: z.literal('run_ended'),
-    ...inRun,
+    ...part.inRun,
     ok: z.boolean(),
     exitCode: z.int(),
     stopped: z
@@ -389,21 +358,21 @@ export const eventSchema = z.discriminatedUnion('type', [
       .describe('What stopped the run early.'),
     unhandled: flag('True if it was stopped before it could handle the failure of its last step.'),
     leftovers: z
-      .array(leftover)
+      .array(part.leftover)
       .describe('Processes that the agents left running and forkhestra ended.'),
-    spent: spent.optional(),
+    spent: part.spent.optional(),
     aside: z
-      .array(asideWork)
+      .array(part.asideWork)
       .optional()
       .describe('Merged work that is not on its target branch; absent if none.'),
     uncommitted: integer(
       'How many files the run changed and left uncommitted; absent if none or unknown.',
     ),
-    queue: leftInQueue.optional(),
+    queue: part.leftInQueue.optional(),
   }),
   z.object({
     type: z.literal('dry_run'),
-    ...inRun,
+    ...part.inRun,
     steps: z
       .array(
         z.object({
@@ -411,7 +380,7 @@ export const eventSchema = z.discriminatedUnion('type', [
           kind: z.string().describe('How the agent is run: binary, claude or native.'),
           agentFile: text('The Claude Code file that defines it.'),
           args: z.array(z.string()),
-          prompt: z.object({ text: z.string(), source: promptSource }).optional(),
+          prompt: z.object({ text: z.string(), source: part.promptSource }).optional(),
           argv: z.array(z.string()),
           queueTools: flag('True if it gets queue and inbox as tools.'),
           buildsFromTasks: flag(
@@ -421,7 +390,7 @@ export const eventSchema = z.discriminatedUnion('type', [
             .object({ setup: z.array(promptCommand), teardown: z.array(promptCommand) })
             .optional()
             .describe('What the prompt does before and after the agent; absent if nothing.'),
-          branch: branchPlan,
+          branch: part.branchPlan,
           policy: z
             .looseObject({})
             .optional()
@@ -430,7 +399,7 @@ export const eventSchema = z.discriminatedUnion('type', [
       )
       .describe('What would run.'),
     groups: z
-      .array(groupSummary.extend({ branch: branchPlan }))
+      .array(groupSummary.extend({ branch: part.branchPlan }))
       .optional()
       .describe('Summary of the groups; absent if none.'),
     chain: z
@@ -440,7 +409,7 @@ export const eventSchema = z.discriminatedUnion('type', [
   }),
   z.object({
     type: z.literal('run_refused'),
-    ...inRun,
+    ...part.inRun,
     exitCode: z.int(),
     message: z.string(),
     hint: z.string().optional(),
@@ -449,19 +418,19 @@ export const eventSchema = z.discriminatedUnion('type', [
 
 export type RunEvent = z.infer<typeof eventSchema>
 export type GroupSummary = z.infer<typeof groupSummary>
-export type Outcome = z.infer<typeof outcome>
+export type Outcome = z.infer<typeof part.outcome>
 /** Why an agent may spend no more. */
 export type BudgetSpent = Omit<Extract<Outcome, { kind: 'budget' }>, 'kind'>
-export type Reason = z.infer<typeof reason>
-export type EndCause = NonNullable<z.infer<typeof cause>>
-export type Refusal = z.infer<typeof refusal>
-export type Leftover = z.infer<typeof leftover>
-export type AsideWork = z.infer<typeof asideWork>
-export type Spent = z.infer<typeof spent>
-export type Usage = z.infer<typeof usage>
-export type GitChanges = z.infer<typeof changes>
-export type Worktree = z.infer<typeof worktree>
-export type Lacks = z.infer<typeof lacks>
-export type LeftInQueue = z.infer<typeof leftInQueue>
-export type NotQueued = z.infer<typeof notQueued>
-export type End = z.infer<typeof ends>
+export type Reason = z.infer<typeof part.reason>
+export type EndCause = NonNullable<z.infer<typeof part.cause>>
+export type Refusal = z.infer<typeof part.refusal>
+export type Leftover = z.infer<typeof part.leftover>
+export type AsideWork = z.infer<typeof part.asideWork>
+export type Spent = z.infer<typeof part.spent>
+export type Usage = z.infer<typeof part.usage>
+export type GitChanges = z.infer<typeof part.changes>
+export type Worktree = z.infer<typeof part.worktree>
+export type Lacks = z.infer<typeof part.lacks>
+export type LeftInQueue = z.infer<typeof part.leftInQueue>
+export type NotQueued = z.infer<typeof part.notQueued>
+export type End = z.infer<typeof part.ends>

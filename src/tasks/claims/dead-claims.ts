@@ -97,7 +97,9 @@ function freeClaim(draft: Draft, id: string, end: End, { folders: here, now }: F
   if (isOpen) {
     const failures = [...before, ended.attempts[id]!.at(-1)!]
     const status = isLast ? 'Blocked' : 'To Do'
-    const note = isLast ? describeFailures(failures) : describeAttempt(claim, end)
+    const note = isLast
+      ? describeFailures(failures)
+      : `An attempt by ${claim.owner} ended without a result: ${end.why}`
     // In a linked worktree, the note would conflict with what another one does to the task next.
     const isNoted = isLast || folders.own === folders.shared
     const changes = { status, assignee: '', appendNotes: isNoted ? [note] : [] } as const
@@ -112,10 +114,6 @@ function failuresInARow(attempts: readonly Attempt[]): Attempt[] {
     ({ outcome, isLast }) => outcome === 'done' || outcome === 'blocked' || isLast === true,
   )
   return attempts.slice(last + 1).filter(({ outcome }) => outcome === 'failed')
-}
-
-function describeAttempt({ owner }: Claim, { why }: End): string {
-  return `An attempt by ${owner} ended without a result: ${why}`
 }
 
 function describeFailures(failures: readonly Attempt[]): string {

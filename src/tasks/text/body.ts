@@ -60,6 +60,7 @@ export function readOutline(text: string): Outline {
   // Criteria without a heading do not belong to the section before them.
   const upTo = (from: number, end: number) =>
     contentOf(text, from, loose !== undefined && loose >= from && loose < end ? loose : end)
+  const afterLoose = headings.find(({ start }) => start > (loose ?? start))
   const startOf = (index: number) => headings[index]?.start ?? text.length
   return {
     intro: upTo(body, startOf(0)),
@@ -68,12 +69,8 @@ export function readOutline(text: string): Outline {
       return { name, start, content: upTo(next, end), end }
     }),
     loose:
-      loose === undefined ? undefined : { start: loose, end: endOfPiece(headings, loose, text) },
+      loose === undefined ? undefined : { start: loose, end: afterLoose?.start ?? text.length },
   }
-}
-
-function endOfPiece(headings: readonly Heading[], at: number, text: string): number {
-  return headings.find(({ start }) => start > at)?.start ?? text.length
 }
 
 export function findHeadings(

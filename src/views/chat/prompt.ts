@@ -49,7 +49,7 @@ export function pressKey(
 /** Sends the input; a backslash at the end of a line continues it. */
 function enter({ edit, past }: Prompt): { prompt: Prompt; action?: Action } {
   const { before, after } = edit
-  if (before.endsWith('\\') && lineIsOver(after)) {
+  if (before.endsWith('\\') && (after === '' || after.startsWith('\n'))) {
     return { prompt: { edit: { before: `${before.slice(0, -1)}\n`, after }, past } }
   }
   const text = textOf(edit)
@@ -58,8 +58,4 @@ function enter({ edit, past }: Prompt): { prompt: Prompt; action?: Action } {
     prompt: { edit: atEnd(''), past: remember(past, text) },
     action: { type: 'say', text },
   }
-}
-
-function lineIsOver(after: string): boolean {
-  return after === '' || after.startsWith('\n')
 }
