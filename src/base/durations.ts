@@ -25,6 +25,11 @@ export function parseDuration(text: string, where: string): number {
   throw new UserError(`${where} is '${text}', longer than ten years.`)
 }
 
+/** Like `parseDuration`; a bare number means seconds. */
+export function parseTimeout(text: string | number): number {
+  return parseDuration(/^\d+(?:\.\d+)?$/.test(`${text}`) ? `${text}s` : `${text}`, 'timeout')
+}
+
 const [SECOND_MS, MINUTE_MS, HOUR_MS, DAY_MS] = [1000, 60_000, 3_600_000, 86_400_000]
 
 /** `0.4 s`, `42 s`, `30 min`, `5 min 03 s`, `2 h 05 min`, `3 d 04 h`. */

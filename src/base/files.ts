@@ -91,10 +91,19 @@ function readUpTo(fd: number, size: number): Uint8Array {
   return bytes.subarray(0, length)
 }
 
-/** Writes all bytes; a single `writeSync` may write fewer. */
+/** How long to wait before retrying a full non-blocking pipe. */
+const PAUSE_MS = 2
+
+/** Writes all bytes; a single `writeSync` may write fewer, or none to a pipe whose reader is slow. */
 export function writeAll(fd: number, bytes: Uint8Array): void {
-  let done = 0
-  while (done < bytes.length) done += writeSync(fd, bytes, done)
+  for (let done = 0; done < bytes.length;) {
+    try {
+      done += writeSync(fd, bytes, done)
+    } catch (error) {
+      if (errorCode(error) !== 'EAGAIN') throw error
+      Bun.sleepSync(PAUSE_MS)
+    }
+  }
 }
 
 /** A size and the limit that it exceeds, in bytes if rounding would make them look equal. */

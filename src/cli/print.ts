@@ -1,4 +1,4 @@
-import { writeSync } from 'node:fs'
+import { writeAll } from '../base/files.ts'
 import { errorCode, errorText, UserError } from '../base/errors.ts'
 import { isTerminal } from '../base/linux/is-terminal.ts'
 import { printableLines } from '../base/terminal/printable.ts'
@@ -11,14 +11,11 @@ export class CannotPrint extends UserError {
   override readonly exitCode = 1
 }
 
-/** How long to wait before retrying a full non-blocking pipe. */
-const PAUSE_MS = 2
-
 /** Writes lines to stdout. Unlike `console.log`, throws if they cannot be written. */
 export function print(text: string): void {
   try {
     if (isStdoutClosed()) throw new Error('stdout is closed')
-    writeWhole(1, new TextEncoder().encode(`${shownText(text)}\n`))
+    writeAll(1, new TextEncoder().encode(`${shownText(text)}\n`))
   } catch (error) {
     // The reader closed the pipe on purpose.
     if (errorCode(error) === 'EPIPE') return
@@ -49,16 +46,4 @@ export function printIds(ids: readonly string[], input: Input, done: string): vo
   if (input.flag('json')) print(JSON.stringify({ ids }))
   else if (input.flag('plain')) printLines(ids)
   else print(done)
-}
-
-/** Retries until a slow reader has taken everything. */
-function writeWhole(fd: number, bytes: Uint8Array): void {
-  for (let done = 0; done < bytes.length;) {
-    try {
-      done += writeSync(fd, bytes, done)
-    } catch (error) {
-      if (errorCode(error) !== 'EAGAIN') throw error
-      Bun.sleepSync(PAUSE_MS)
-    }
-  }
 }

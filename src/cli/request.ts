@@ -18,7 +18,7 @@ import { pathFromProject, type Project } from '../host/project.ts'
 import { typedAgent } from '../host/typed-agent.ts'
 import { COMMAND_NAMES } from './forkhestra.ts'
 import { readWhole } from '../base/numbers.ts'
-import { isInside } from '../chain/parse/branch-schema.ts'
+import { staysInside } from '../chain/parse/branch-schema.ts'
 import type { ChainConfig } from '../chain/parse/chains-schema.ts'
 
 const VARIABLE = /^([A-Za-z_][A-Za-z0-9_]*)=(.*)$/s
@@ -168,7 +168,7 @@ function readCopy(path: string, { folder, here }: Project): string {
       `For ${path} copies of the last loop: --copies ${path}`,
     )
   const inside = path === '' ? '' : relative(folder, full)
-  if (isInside(inside)) return inside
+  if (staysInside(inside)) return inside
   throw new UsageError(
     `--copy is '${path}', expected a path inside the project.`,
     'For example: --copy .env',

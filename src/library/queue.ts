@@ -1,4 +1,4 @@
-import { parseDuration } from '../base/durations.ts'
+import { parseTimeout } from '../base/durations.ts'
 import { UserError } from '../base/errors.ts'
 import { readWhole } from '../base/numbers.ts'
 import type { Push } from '../queue/client.ts'
@@ -137,7 +137,7 @@ export class Queue {
   /** Waits for one message, or until each of several senders has answered. */
   receive({ signal, timeout, ...query }: ReceiveOptions = {}) {
     const stops = [this.#closed.signal, ...(signal === undefined ? [] : [signal])]
-    const timeoutMs = timeout === undefined ? undefined : readTimeout(timeout)
+    const timeoutMs = timeout === undefined ? undefined : parseTimeout(timeout)
     return this.#with(
       'existing',
       async (opened) => {
@@ -262,9 +262,4 @@ export function driveTasks(
 function readCount(name: 'count' | 'parallel', { [name]: value }: RunQueueOptions) {
   if (value === undefined) return undefined
   return readWhole(name, String(value), { least: 1, most: 1_000_000 })
-}
-
-/** A bare number means seconds. */
-function readTimeout(timeout: string | number): number {
-  return parseDuration(typeof timeout === 'number' ? `${timeout}s` : timeout, 'timeout')
 }

@@ -7,7 +7,7 @@ import { field, string } from './schema-fields.ts'
 const COPY_ERROR = 'a path inside the project such as ".env"'
 
 /** Whether a path stays inside a folder, and is neither the folder itself nor its `.git`. */
-export function isInside(path: string): boolean {
+export function staysInside(path: string): boolean {
   const parts = path.split('/').filter((part) => part !== '' && part !== '.')
   const isWrong = (part: string) => part === '..' || part === '.git' || part === '~'
   return !path.startsWith('/') && parts.length > 0 && !parts.some(isWrong)
@@ -27,7 +27,7 @@ export const BRANCH_FIELDS = {
   copy: () =>
     field(
       'Paths that every new worktree gets from the project, such as ".env".',
-      z.array(string(COPY_ERROR).check(z.refine(isInside, { error: COPY_ERROR })), {
+      z.array(string(COPY_ERROR).check(z.refine(staysInside, { error: COPY_ERROR })), {
         error: 'a list of paths inside the project',
       }),
     ),

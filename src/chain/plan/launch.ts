@@ -1,3 +1,4 @@
+import { isBlank } from '../parse/prompt/parse-command.ts'
 import { dropUndefined } from '../../base/objects.ts'
 import { claudeEngine } from '../../engines/claude/engine.ts'
 import type { FileRead, Launch, QueueServer, ResolvedAgent, Turn } from '../../engines/engine.ts'
@@ -7,7 +8,6 @@ import { fillTemplate, renderTemplate } from '../parse/template.ts'
 import type { Phases } from '../parse/prompt/phases.ts'
 import {
   choosePrompt,
-  isBlank,
   type ChosenPrompt,
   type PromptLevel,
   type ReadPrompt,

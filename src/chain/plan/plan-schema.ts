@@ -1,5 +1,5 @@
 import * as z from 'zod/mini'
-import { isInside } from '../parse/branch-schema.ts'
+import { staysInside } from '../parse/branch-schema.ts'
 import { MAX_COPIES, MIN_COPIES } from '../parse/chain-text.ts'
 import { groupsOf, stepsOf, type Plan } from './plan.ts'
 
@@ -74,7 +74,7 @@ const branch = some(
   z.looseObject({
     isolation: z.enum(['shared', 'worktree']),
     setup: some(text),
-    copy: some(z.array(text.check(z.refine(isInside)))),
+    copy: some(z.array(text.check(z.refine(staysInside)))),
     merge: z.enum(['rebase', 'merge']),
     verify: texts,
     failFast: some(z.boolean()),

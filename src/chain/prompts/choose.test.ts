@@ -1,7 +1,8 @@
 import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
+import { isBlank } from '../parse/prompt/parse-command.ts'
 import { parseTemplate } from '../parse/template.ts'
-import { choosePrompt, isBlank, type PromptCandidate, type PromptLevel } from './choose.ts'
+import { choosePrompt, type PromptCandidate, type PromptLevel } from './choose.ts'
 
 const LEVELS: PromptLevel[] = ['command line', 'step', 'chain', 'agent default']
 const NONE = new Map<string, string>()

@@ -1,3 +1,4 @@
+import { isBlank } from '../parse/prompt/parse-command.ts'
 import { fillTemplate, renderTemplate, type Template } from '../parse/template.ts'
 
 /** Where a prompt may come from, highest precedence first. */
@@ -49,9 +50,4 @@ export function choosePrompt(
     }
   }
   return undefined
-}
-
-/** A blank text or file counts as absent, so that the next level is used. */
-export function isBlank(text: string): boolean {
-  return text.trim() === ''
 }

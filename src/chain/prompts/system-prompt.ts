@@ -1,9 +1,10 @@
 import { resolve } from 'node:path'
+import { isBlank } from '../parse/prompt/parse-command.ts'
 import { UserError } from '../../base/errors.ts'
 import { readTextFile } from '../../base/files.ts'
 import type { DirectAgent } from '../../engines/engine.ts'
 import type { AgentConfig } from '../parse/chains-schema.ts'
-import { isBlank, type ReadPrompt } from './choose.ts'
+import type { ReadPrompt } from './choose.ts'
 import { PROMPT_LIMIT_BYTES, PromptFileMissing } from './prompt-file.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { parseDuration } from '../../base/durations.ts'
+import { parseTimeout } from '../../base/durations.ts'
 import { UserError } from '../../base/errors.ts'
 import { nearest } from '../../base/nearest.ts'
 import { readWhole } from '../../base/numbers.ts'
@@ -70,7 +70,7 @@ const COMMANDS: Readonly<Record<string, (line: CommandLine, word: Value) => Chat
   receive: (line) => {
     const options = takeOptions(line, ['from', 'timeout', 'lifo'])
     const from = namesOf(line, options.from)
-    const timeoutMs = options.timeout && line.read(options.timeout, readTimeout)
+    const timeoutMs = options.timeout && line.read(options.timeout, parseTimeout)
     const lifo = options.lifo !== undefined
     return onQueue(NOTHING_TO_WAIT_FOR, async (session, signal) => {
       const received = await session.receive({ from, lifo, timeoutMs }, signal)
@@ -211,9 +211,4 @@ function namesOf(line: CommandLine, value: Value | undefined): string[] | undefi
   const from = value.text.split(',').filter((name) => name !== '')
   if (from.length > 0) return from
   throw line.refuse(value, 'from is empty.', 'Leave it out to accept messages from anyone.')
-}
-
-/** A bare number means seconds. */
-function readTimeout(text: string): number {
-  return parseDuration(/^\d+(?:\.\d+)?$/.test(text) ? `${text}s` : text, 'timeout')
 }

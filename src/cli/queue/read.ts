@@ -1,5 +1,5 @@
 import { dropUndefined } from '../../base/objects.ts'
-import { parseDuration } from '../../base/durations.ts'
+import { parseTimeout } from '../../base/durations.ts'
 import { printable } from '../../base/terminal/printable.ts'
 import type { Delivery } from '../../queue/client.ts'
 import { messageJson } from '../../queue/message.ts'
@@ -57,7 +57,7 @@ export async function receiveMessages(input: Input): Promise<number> {
   const args = new QueueArguments(input, ['from', 'timeout'])
   args.expectNone()
   const [from, timeout] = [args.names('from'), args.text('timeout')]
-  const timeoutMs = timeout === undefined ? undefined : readTimeout(timeout)
+  const timeoutMs = timeout === undefined ? undefined : parseTimeout(timeout)
   const stopSwitch = new StopSwitch()
   stopSwitch.listen(() => undefined)
   return withQueueClient(
@@ -95,9 +95,4 @@ async function printDelivery(
     ? JSON.stringify({ ok: true, ...before, messages: messages.map(messageJson), ...after })
     : messages.map(messageText).join('\n')
   return deliver(delivery, text)
-}
-
-/** A bare number means seconds. */
-function readTimeout(text: string): number {
-  return parseDuration(/^\d+(?:\.\d+)?$/.test(text) ? `${text}s` : text, 'timeout')
 }

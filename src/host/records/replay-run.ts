@@ -1,7 +1,7 @@
 import { NotNow, errorCode } from '../../base/errors.ts'
 import { formatBytes } from '../../base/files.ts'
 import type { RunEvent } from '../../records/events/schema.ts'
-import { keyOf } from '../../records/journal/paths.ts'
+import { scopeKey } from '../../records/journal/paths.ts'
 import { readOutput } from '../../records/journal/read-run.ts'
 import { holderOf } from '../../records/journal/run-lock.ts'
 import { isPart, Replay, type RunPart } from '../../views/replay.ts'
@@ -64,13 +64,13 @@ function makeReplay(folder: string, { view, kind, warn, onEvent }: ReplayTarget,
     read: (event) => readOutput(folder, event),
     onMissing: (bytes) => warn(`${formatBytes(bytes)} missing from the record`),
     isInEvents: ({ step, stream, task, scope }) =>
-      stream === 'out' && (task === undefined ? steps.has(step) : tasks.has(keyOf(scope))),
+      stream === 'out' && (task === undefined ? steps.has(step) : tasks.has(scopeKey(scope))),
   })
   const show = async (event: RunEvent) => {
     // Views for people need it for the names of the steps, although it is not in the requested part.
     if (isPart(part) && kind === 'json' && event.type === 'run_started') return
     if (event.type === 'task_started' && event.isStructured === true && kind !== 'raw')
-      tasks.add(keyOf(event.scope))
+      tasks.add(scopeKey(event.scope))
     onEvent?.(event)
     await replay.show(event)
   }

@@ -1,7 +1,7 @@
 import { errorCode } from '../../base/errors.ts'
 import type { EventOf, OutputChunk, Stamp } from '../events/event.ts'
 import { OutputLog } from './output-log.ts'
-import { iterationPath, keyOf, taskPath } from './paths.ts'
+import { iterationPath, scopeKey, taskPath } from './paths.ts'
 
 /** Output of one stream becomes one event, up to this length. */
 const SPAN_BYTES = 1024 * 1024
@@ -30,12 +30,12 @@ export class Logs {
 
   /** Whether an iteration has already printed something. */
   has(scope: readonly string[]): boolean {
-    return this.#open.has(keyOf(scope)) || this.#broken.has(keyOf(scope))
+    return this.#open.has(scopeKey(scope)) || this.#broken.has(scopeKey(scope))
   }
 
   /** After a failed write, the output of the iteration is dropped until `resume`. */
   write(chunk: OutputChunk, round: number | undefined): void {
-    const key = keyOf(chunk.scope)
+    const key = scopeKey(chunk.scope)
     if (this.#broken.has(key)) return
     try {
       this.#write(chunk, round)
@@ -49,7 +49,7 @@ export class Logs {
     try {
       this.end(scope)
     } finally {
-      this.#broken.add(keyOf(scope))
+      this.#broken.add(scopeKey(scope))
     }
   }
 
@@ -82,10 +82,10 @@ export class Logs {
 
   /** Closes the log of an iteration and returns its name; undefined if nothing was printed. */
   end(scope: readonly string[]): string | undefined {
-    const log = this.#open.get(keyOf(scope))
-    this.#broken.delete(keyOf(scope))
+    const log = this.#open.get(scopeKey(scope))
+    this.#broken.delete(scopeKey(scope))
     if (log === undefined) return undefined
-    this.#open.delete(keyOf(scope))
+    this.#open.delete(scopeKey(scope))
     this.#endSpan(log)
     log.file.close()
     return log.name
@@ -102,7 +102,7 @@ export class Logs {
   }
 
   #openLog(chunk: OutputChunk, round: number | undefined): OpenLog {
-    const key = keyOf(chunk.scope)
+    const key = scopeKey(chunk.scope)
     const open = this.#open.get(key)
     if (open !== undefined) return open
     const { scope, step, iteration, attempt, task } = chunk

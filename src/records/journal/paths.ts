@@ -38,6 +38,6 @@ export function promptPath(hash: string): string {
 }
 
 /** Identifies a running iteration or task. */
-export function keyOf(scope: readonly string[]): string {
+export function scopeKey(scope: readonly string[]): string {
   return scope.join('/')
 }

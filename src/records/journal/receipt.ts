@@ -5,7 +5,7 @@ import type { EventOf } from '../events/event.ts'
 import type { RunEvent } from '../events/schema.ts'
 import { keyOfScope } from '../events/tree.ts'
 import { readTextIn } from './inside.ts'
-import { iterationPath, keyOf, promptPath, type IterationPlace } from './paths.ts'
+import { iterationPath, scopeKey, promptPath, type IterationPlace } from './paths.ts'
 import { eventsPath, readEvents } from './read-run.ts'
 
 /** A gate or another command of the configuration that ran in the iteration. */
@@ -32,18 +32,18 @@ export class OpenIterations {
 
   note(event: RunEvent): void {
     if (event.type === 'iteration_started') {
-      this.#open.set(keyOf(event.scope), { started: event, commands: [] })
+      this.#open.set(scopeKey(event.scope), { started: event, commands: [] })
     } else if (event.type === 'command') this.#noteCommand(event)
   }
 
   find(scope: readonly string[]): OpenIteration | undefined {
-    return this.#open.get(keyOf(scope))
+    return this.#open.get(scopeKey(scope))
   }
 
   /** The receipt of an iteration, which is closed. */
   end(folder: string, event: EventOf<'iteration_ended'>, log: string | undefined): Receipt {
     const open = this.find(event.scope)
-    this.#open.delete(keyOf(event.scope))
+    this.#open.delete(scopeKey(event.scope))
     return makeReceipt(folder, open, event, log)
   }
 
