@@ -4,14 +4,14 @@ import type { RunEvent } from '../records/events/schema.ts'
 import { NO_EVENTS, type RunState } from '../records/events/state.ts'
 import { cwdOption, describeWaits } from './describe.ts'
 import { readerIn } from './merges.ts'
-import { Branches } from './plain/branches.ts'
+import { BranchViews } from './plain/branches.ts'
 import { Summary } from './plain/summary.ts'
 import type { Output, View } from './view.ts'
 
 /** Shows a run as text, between the output of the agents. */
 export class PlainView implements View {
   readonly #screen: Output
-  readonly #branches: Branches
+  readonly #branches: BranchViews
   readonly #summary: Summary
   readonly #shared
 
@@ -28,7 +28,7 @@ export class PlainView implements View {
       `forkhestra ${words}${cwdOption(this.#shared.state.cwd, here)}`
     const reader = () => readerIn(here, this.#shared.state.cwd)
     this.#shared = { state, isVerbose, maybeMarked: new Set<string>(), command, reader }
-    this.#branches = new Branches(screen, this.#shared)
+    this.#branches = new BranchViews(screen, this.#shared)
     this.#summary = new Summary(screen, this.#shared, isChat)
   }
 

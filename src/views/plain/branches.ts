@@ -23,7 +23,7 @@ interface Place {
 }
 
 /** Shows a run, with each branch on separate lines. */
-export class Branches {
+export class BranchViews {
   readonly #screen: Output
   readonly #shared: SharedLines
   readonly #main: Place
