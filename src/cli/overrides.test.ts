@@ -25,7 +25,8 @@ test('every option is read', () => {
   })
 })
 
-const COST = 'expected an amount in US dollars greater than 0. / For example: 5 or 2.50.'
+const COST =
+  'expected an amount in US dollars greater than 0. / For example: --max-cost 5, or --max-cost 2.50'
 
 test.each([
   ['--max-cost', '0', COST],
@@ -33,21 +34,29 @@ test.each([
   ['--max-cost', '-5', COST],
   ['--max-cost', 'five', COST],
   ['--max-cost', '1e3', COST],
-  ['--max-duration', '0s', 'expected a duration greater than zero. / For example: 30m or 8h.'],
+  [
+    '--max-duration',
+    '0s',
+    'expected a duration greater than zero. / For example: --max-duration 8h',
+  ],
   ['--max-duration', 'off', 'expected a duration. / For example: 90s, 30m, 2h or 1h30m.'],
   ['--timeout', '30', 'expected a duration. / For example: 90s, 30m, 2h or 1h30m.'],
-  ['--timeout', '0s', 'expected a duration greater than zero. / For example: 30m, or off.'],
-  ['--idle-timeout', '0m', 'expected a duration greater than zero. / For example: 30m, or off.'],
+  ['--timeout', '0s', 'expected a duration greater than zero. / For example: --timeout 30m'],
+  [
+    '--idle-timeout',
+    '0m',
+    'expected a duration greater than zero. / For example: --idle-timeout 30m',
+  ],
 ])('%s %s is refused', (option, value, words) => {
   expect(refusal([`${option}=${value}`])).toBe(`${option} is '${value}', ${words}`)
 })
 
 test.each([
-  ['--max-tokens', '0', 1, '2000000.'],
-  ['--max-tokens', '1.5', 1, '2000000.'],
-  ['--max-tokens', '9'.repeat(20), 1, '2000000.'],
-  ['--stall', '-1', 0, '3, or 0 for never.'],
-  ['--stall', '', 0, '3, or 0 for never.'],
+  ['--max-tokens', '0', 1, '--max-tokens 2000000'],
+  ['--max-tokens', '1.5', 1, '--max-tokens 2000000'],
+  ['--max-tokens', '9'.repeat(20), 1, '--max-tokens 2000000'],
+  ['--stall', '-1', 0, '--stall 3, or --stall 0 for no limit'],
+  ['--stall', '', 0, '--stall 3, or --stall 0 for no limit'],
 ])('the count %s %s is refused', (option, value, least, example) => {
   expect(refusal([`${option}=${value}`])).toBe(
     `${option} is "${value}", expected a whole number of at least ${least}. / For example: ${example}`,

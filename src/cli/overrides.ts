@@ -10,20 +10,20 @@ export function readOverrides(input: Input): Overrides {
   return dropUndefined({
     budget: dropUndefined({
       costUsd: readDollars(input, 'max-cost'),
-      tokens: readCount(input, 'max-tokens', 1, 'For example: 2000000.'),
-      ms: readTime(input, 'max-duration', '30m or 8h'),
+      tokens: readCount(input, 'max-tokens', 1, 'For example: --max-tokens 2000000'),
+      ms: readTime(input, 'max-duration', '8h'),
     }),
     timeoutMs: readLimit(input, 'timeout'),
     idleMs: readLimit(input, 'idle-timeout'),
-    stall: readCount(input, 'stall', 0, 'For example: 3, or 0 for never.'),
+    stall: readCount(input, 'stall', 0, 'For example: --stall 3, or --stall 0 for no limit'),
     verify: verify.length === 0 ? undefined : verify,
     until: until === undefined ? undefined : checkCommand('until', until),
-    maxParallel: readCount(input, 'max-parallel', 1, 'For example: 4.'),
+    maxParallel: readCount(input, 'max-parallel', 1, 'For example: --max-parallel 4'),
   })
 }
 
 function readLimit(input: Input, option: string): number | 'off' | undefined {
-  return input.text(option) === 'off' ? 'off' : readTime(input, option, '30m, or off')
+  return input.text(option) === 'off' ? 'off' : readTime(input, option, '30m')
 }
 
 function readTime(input: Input, option: string, example: string): number | undefined {
@@ -33,7 +33,7 @@ function readTime(input: Input, option: string, example: string): number | undef
   if (ms > 0) return ms
   throw new UsageError(
     `--${option} is '${text}', expected a duration greater than zero.`,
-    `For example: ${example}.`,
+    `For example: --${option} ${example}`,
   )
 }
 
@@ -49,7 +49,7 @@ function readDollars(input: Input, option: string): number | undefined {
   if (number > 0 && number <= Number.MAX_SAFE_INTEGER) return number
   throw new UsageError(
     `--${option} is '${text}', expected an amount in US dollars greater than 0.`,
-    'For example: 5 or 2.50.',
+    'For example: --max-cost 5, or --max-cost 2.50',
   )
 }
 

@@ -179,7 +179,7 @@ function readCopy(path: string, { folder, here }: Project): string {
 function applyCopies(chain: ChainConfig, input: Input): ChainConfig {
   const text = input.text('copies')
   if (text === undefined) return chain
-  const hint = 'For example: 4.'
+  const hint = 'For example: --copies 4'
   const copies = readWhole('--copies', text, { least: MIN_COPIES, most: MAX_COPIES }, hint)
   const copied = withCopies(chain, copies)
   if (copied !== undefined) return copied

@@ -91,7 +91,7 @@ export function notFoundError(id: string, tasks: readonly Task[]): UserError {
 }
 
 function describeNearest(id: string, tasks: readonly Task[]): string {
-  if (tasks.length === 0) return 'There are no tasks yet.'
+  if (tasks.length === 0) return 'There are no tasks yet; create one: forge-tasks create "Title"'
   const numberOf = (each: string) => readId(each)!.number
   const lines = tasks
     .map((task) => ({ task, distance: Math.abs(numberOf(task.id) - numberOf(id)) }))

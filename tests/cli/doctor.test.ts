@@ -19,7 +19,7 @@ test('if nothing is wrong, every check is ok', async () => {
       .replace(/^.*user .*\n/m, ''),
   ).toBe(`ok       claude         2.1.325 (Claude Code) (<bin>/claude)
 ok       login          ANTHROPIC_API_KEY is set; not verified
-ok       network        no proxy or other address is set
+ok       network        no proxy or base URL is set
 ok       git            clean
 ok       branch         work
 ok       commits        git user.name and user.email are set

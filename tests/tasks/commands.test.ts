@@ -594,7 +594,10 @@ describe('view', () => {
       ),
     )
     expect(await new TaskProject().run(['view', '4'])).toEqual(
-      refuse(1, 'forge-tasks: No task TASK-004.\n  There are no tasks yet.\n'),
+      refuse(
+        1,
+        'forge-tasks: No task TASK-004.\n  There are no tasks yet; create one: forge-tasks create "Title"\n',
+      ),
     )
   })
 
@@ -623,7 +626,12 @@ describe('view', () => {
       code: 1,
       json: {
         ok: false,
-        problems: [{ message: 'No task TASK-004.', hint: 'There are no tasks yet.' }],
+        problems: [
+          {
+            message: 'No task TASK-004.',
+            hint: 'There are no tasks yet; create one: forge-tasks create "Title"',
+          },
+        ],
       },
     })
   })

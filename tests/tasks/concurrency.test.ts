@@ -390,7 +390,10 @@ describe('a claim', () => {
     const inner = join(root, 'vendor/part')
     await git(root, 'init', '-q', inner)
     const { code, stderr } = await forgeTasks(inner, ['claim', '1', '--as', 'b'])
-    expect([code, stderr]).toEqual([1, expect.stringContaining('There are no tasks yet.')])
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringContaining('There are no tasks yet; create one: forge-tasks create "Title"'),
+    ])
   })
 })
 

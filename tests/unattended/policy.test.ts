@@ -112,7 +112,7 @@ test('a wrong limit on the command line is refused with an example', async () =>
   })
   expect(code).toBe(2)
   expect(stderr).toContain(
-    "--max-cost is 'much', expected an amount in US dollars greater than 0.\n  For example: 5 or 2.50.",
+    "--max-cost is 'much', expected an amount in US dollars greater than 0.\n  For example: --max-cost 5, or --max-cost 2.50",
   )
 })
 

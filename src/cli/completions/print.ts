@@ -15,7 +15,9 @@ export async function printCompletions(completions: Completions, input: Input): 
   const known = SHELLS.find((name) => name === shell)
   if (known === undefined || more.length > 0) {
     throw new UsageError(
-      shell === undefined ? 'Which shell?' : `No completions for '${[shell, ...more].join(' ')}'.`,
+      shell === undefined
+        ? 'No shell given.'
+        : `No completions for '${[shell, ...more].join(' ')}'.`,
       `Use one of: ${SHELLS.map((name) => `${completions.program.name} completions ${name}`).join(', ')}`,
     )
   }

@@ -152,7 +152,7 @@ export function checkNetwork(
     return isSet(value) ? [{ where, host: hostOf(value, PROXIES.includes(name)) }] : []
   })
   const set = [...variables, ...own]
-  if (set.length === 0) return ok('network', 'no proxy or other address is set')
+  if (set.length === 0) return ok('network', 'no proxy or base URL is set')
   const wrong = set.filter(({ host }) => host === undefined).map(({ where }) => where)
   if (wrong.length > 0) {
     const text = `${wrong.join(', ')} is not a valid address`
