@@ -3,11 +3,11 @@ import type { Entry } from './entry.ts'
 // Messages to the model that forkhestra adds. They are recognised in stored conversations, so their
 // wording must not change.
 
-export const CONTINUE = 'Your answer was cut off at the output limit. Continue where it stopped.'
+export const CONTINUE = 'Your answer was cut off at its greatest length. Go on where it ended.'
 export const BUDGET_AGAIN =
-  'The budget was raised and you have your tools again. Continue the work.'
+  'There is budget again, and you have your tools. Continue with the work.'
 const REPORT_REQUEST =
-  'You have no tools and no turns left. Report briefly what is done, what is not, and where it is.'
+  'You have no further tools and turns. Report briefly now what is done, what is not, and where it is.'
 
 export function reportRequest(why: string): string {
   return `The budget is used up: ${why}. ${REPORT_REQUEST}`
