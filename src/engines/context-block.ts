@@ -4,7 +4,7 @@ import type { FileRead } from './engine.ts'
 
 const HEADING = 'These files were read for you. Each ends with a line that repeats its id.'
 
-/** Puts the files into the prompt, for agents whose history cannot be written by others. */
+/** Puts the files into the prompt, for agents whose history we cannot write. */
 export function withContextBlock(
   prompt: string | undefined,
   reads: readonly FileRead[],

@@ -51,10 +51,12 @@ export type Fact =
     }
   /** The agent's own report about failure, which overrides its exit code; undefined means success. */
   | { readonly type: 'failure'; readonly failure: Failure | undefined }
-  /** Something to show to people at once. */
+  /** A note to show to the user at once. */
   | { readonly type: 'notice'; readonly text: string }
 
-/** `isInOpenFence`: in a code fence that was never closed; it counts only if the agent was not cut off in it. */
+/**
+ * `isInOpenFence`: in a code fence that was never closed; counts only if the agent was not interrupted there.
+ */
 export type MarkerFact =
   | { readonly type: 'marker'; readonly isInOpenFence?: true }
   | { readonly type: 'marker_refused'; readonly why: Refusal }
@@ -118,7 +120,7 @@ export interface BinaryAgent extends AnyAgent {
   readonly engine: 'binary'
   /** Absolute path of the program. */
   readonly program: string
-  /** The program that interprets it, if the file itself names none. */
+  /** The interpreter, if the file itself names none. */
   readonly interpreter?: string
 }
 
@@ -187,7 +189,7 @@ export interface Turn {
   readonly cwd: string
   readonly args: readonly string[]
   readonly prompt: string | undefined
-  /** Files that are handed over before the prompt, in order. */
+  /** Files to pass before the prompt, in order. */
   readonly reads?: readonly FileRead[]
   readonly systemPrompt?: string
   /** Whether to look for the marker. */
@@ -224,10 +226,7 @@ export interface ProcessLaunch {
   /** Whether views show facts instead of the bytes of stdout. */
   readonly isStructured?: boolean
   decode(stream: 'out' | 'err'): Decoder | undefined
-  /**
-   * Another launch to try after a failure: the program refused to be called this way, or its files
-   * could not be written.
-   */
+  /** Another launch to try if the program refuses this one, or its files cannot be written. */
   fallback?(hasNoFiles?: boolean): ProcessLaunch | undefined
 }
 
@@ -236,7 +235,7 @@ export interface LoopLaunch {
   readonly kind: 'loop'
   readonly agent: NativeAgent
   readonly turn: Turn
-  /** Shown to people in place of a command. */
+  /** Shown instead of a command. */
   readonly argv: readonly string[]
   readonly isStructured: true
 }

@@ -19,7 +19,7 @@ const NESTING = [
   'CURSOR_AGENT',
 ]
 
-// These change what a program compiled with Bun does, and an agent may be one.
+// These change the behaviour of programs compiled with Bun, and an agent may be one.
 const BUN = ['BUN_OPTIONS', 'BUN_BE_BUN']
 
 /** The default of most shells. */

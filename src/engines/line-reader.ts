@@ -7,7 +7,7 @@ export class LineReader {
   #parts: Buffer[] = []
   #length = 0
 
-  /** Of a line longer than `limit` bytes, `take` gets only the start, and the length of all of it. */
+  /** For a line longer than `limit` bytes, `take` gets only the start and the total length. */
   constructor(limit: number, take: (line: Buffer, length: number) => void) {
     this.#limit = limit
     this.#take = take

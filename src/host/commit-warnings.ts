@@ -7,7 +7,7 @@ import { changesCode } from '../chain/plan/agent-role.ts'
 import { hasWorktrees } from '../chain/plan/branches.ts'
 import { stepsOf, type Plan } from '../chain/plan/plan.ts'
 
-/** Warns if agents cannot commit, or if what they commit would not be on any branch. */
+/** Warns if agents cannot commit, or if their commits would be on no branch. */
 export function commitWarnings(plan: Plan, env: Environment): string[] {
   const { root, cwd } = plan
   const commits = stepsOf(root).some(({ agent }) => agent.engine !== 'binary' && changesCode(agent))
@@ -28,7 +28,7 @@ const NO_BRANCH =
 const NO_USER =
   'git user.name and user.email are not set, so agents cannot commit; run: git config user.name NAME && git config user.email ADDRESS'
 
-/** Whether git knows who commits. */
+/** Whether git has a name and email for commits. */
 function isKnown(cwd: string, env: Environment): boolean {
   const idents = ['GIT_AUTHOR_IDENT', 'GIT_COMMITTER_IDENT']
   const isInstalled = findGit(env['PATH']) !== undefined

@@ -47,7 +47,7 @@ export class QueueClient {
   readonly #store: QueueStore
   readonly #run: string
   readonly #agent: Agent
-  /** All agents whose queues and inboxes are used: the first one, and those in branches that have no process. */
+  /** All agents whose queues and inboxes it uses: the first one, and those in branches without a process. */
   readonly #agents: readonly Agent[]
   readonly #reader = makeHolder('r')
   /** Deliveries that are not acknowledged yet. */
@@ -106,7 +106,7 @@ export class QueueClient {
     return this.#deliver(leases)
   }
 
-  /** A text for another agent says so. */
+  /** A text for another agent names the recipient. */
   #addressed(lease: Lease, agent: Agent): Lease {
     const { message } = lease
     if (agent === this.#agent || message.kind !== 'text') return lease
@@ -222,10 +222,10 @@ export function toTask({
   return { id, name, prompt, retry, options }
 }
 
-/** Long enough that ten thousand names do not collide. */
+/** Long enough to avoid collisions among ten thousand names. */
 const NAME_LENGTH = 10
 
-/** The name of a task without one; always the same for the same id. */
+/** The generated name of a task without one; the same id always gives the same name. */
 export function generatedName(id: string): string {
   return `task-${Bun.hash(id).toString(36).padStart(NAME_LENGTH, '0').slice(-NAME_LENGTH)}`
 }

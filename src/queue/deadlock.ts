@@ -1,4 +1,4 @@
-/** What a node of the graph needs to continue: all nodes of any one of these lists. */
+/** What a node of the graph needs to continue: all nodes of at least one of these lists. */
 export type Need = readonly (readonly string[])[]
 
 export const NOTHING: Need = [[]]
@@ -18,7 +18,7 @@ export function findCycles(needs: ReadonlyMap<string, Need>): Map<string, readon
   return cycles
 }
 
-/** The stuck nodes that a node waits for, directly or through others. */
+/** The stuck nodes that a node waits for, directly or indirectly. */
 function reachableFrom(
   start: string,
   needs: ReadonlyMap<string, Need>,
@@ -43,7 +43,7 @@ export function releaseStuck(needs: Map<string, Need>, candidates: readonly stri
   return released
 }
 
-/** The nodes that remain after all nodes that can continue are removed, again and again. */
+/** The nodes that remain after repeatedly removing all nodes that can continue. */
 function findStuck(needs: ReadonlyMap<string, Need>): Set<string> {
   const stuck = new Set(needs.keys())
   const canContinue = (need: Need) => need.some((all) => all.every((id) => !stuck.has(id)))

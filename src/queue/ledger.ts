@@ -21,7 +21,9 @@ export interface HistoryEntry {
   readonly what: HistoryKind
   /** The id of a task or of a message. */
   readonly subject: string
-  /** Of the task; for `pushed`, the attempt at the parent that pushed it, 0 if it is for all. */
+  /**
+   * Of the task; for `pushed`, the attempt of the parent that pushed it, or 0 if it belongs to all attempts.
+   */
   readonly attempt: number
   readonly detail: string
 }

@@ -1,7 +1,7 @@
 import type { Agent, TaskEnd } from './task.ts'
 
 export interface NewMessage {
-  /** Made by the sender, so that a repeated send is idempotent. */
+  /** Created by the sender, so that a repeated send is idempotent. */
   readonly id: string
   readonly run: string
   readonly from: Agent
@@ -20,7 +20,7 @@ export type InboxMessage =
   | (Envelope & {
       readonly kind: 'text'
       readonly body: string
-      /** The original recipient, if that agent ended before it read the message. */
+      /** The original recipient, if that agent ended before reading the message. */
       readonly to?: string
     })
   | (Envelope & {
@@ -48,7 +48,7 @@ export interface LeaseQuery {
 
 /** One message from anyone, or one from each of these senders. */
 export interface TakeQuery extends Omit<LeaseQuery, 'max'> {
-  /** Takes what is there even if a sender may still answer. */
+  /** Takes available messages even if a sender may still answer. */
   readonly isLast?: boolean | undefined
 }
 
@@ -56,7 +56,7 @@ export interface TakeQuery extends Omit<LeaseQuery, 'max'> {
 export interface InboxLine {
   readonly id: string
   readonly from: string
-  /** The original recipient, if that agent ended before it read the message. */
+  /** The original recipient, if that agent ended before reading the message. */
   readonly to?: string
   readonly kind: InboxMessage['kind']
   readonly ageMs: number
@@ -71,7 +71,7 @@ export interface ReceiveStatus {
   readonly senders: readonly { readonly name: string; readonly status: SenderStatus }[]
   /** There is no message, and none of the senders can send one. */
   readonly nothingToWaitFor: boolean
-  /** Another reader has a message of theirs, which comes back without notice if that reader dies. */
+  /** Another reader has one of their messages, which returns silently if that reader dies. */
   readonly isHeld: boolean
   /** The names of agents that wait for each other, including this one. */
   readonly deadlock: readonly string[] | null

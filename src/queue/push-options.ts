@@ -99,7 +99,7 @@ function readOneOf<T extends string>(what: string, text: string, allowed: readon
   )
 }
 
-/** Any name is allowed, because custom servers have their own models; only misspelt aliases are refused. */
+/** Allows any name, because custom servers have their own models; refuses only misspelt aliases. */
 function readModel(text: string): string {
   const model = readName('model', text)
   const guess = /[\d/]/.test(model) ? '' : didYouMean(model, ['sonnet', 'opus', 'haiku'])

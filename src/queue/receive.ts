@@ -22,7 +22,7 @@ export interface Receiver {
   readonly reader: string
 }
 
-/** Waits for messages, but only as long as one can come. */
+/** Waits for messages, but only while one can still arrive. */
 export async function receive(
   store: QueueStore,
   { run, agent, reader }: Receiver,

@@ -3,7 +3,7 @@ import { counted } from '../base/amounts.ts'
 import { unreachable, UserError } from '../base/errors.ts'
 import { printable } from '../base/terminal/printable.ts'
 
-/** Everything that a store can refuse or fail with. */
+/** All refusals and failures of a store. */
 export type QueueRefusal =
   | { readonly kind: 'unknown_run'; readonly run: string }
   | { readonly kind: 'unknown_agent'; readonly name: string }

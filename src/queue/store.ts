@@ -21,7 +21,7 @@ export interface QueueStore {
 
   /** Creates the agents of steps that do not exist: `main`, and those in branches. Initially, they are running. */
   openRun(run: string, inBranches?: readonly string[]): Promise<void>
-  /** Whether the agent of a step is at work, so that others may wait for it. */
+  /** Whether the agent of a step is working, so that others may wait for it. */
   setStepAgent(run: string, name: string, state: StepAgent['state']): Promise<void>
   /** The agents of steps, `main` first. */
   stepAgents(run: string): Promise<readonly StepAgent[]>
@@ -33,7 +33,7 @@ export interface QueueStore {
    * id starts nothing and returns the earlier answer.
    */
   start(run: string, agent: Agent, count?: number, id?: string): Promise<Started>
-  /** Makes all of them ready, and what is pushed until the queue is empty; `width` run at a time. */
+  /** Makes all of them ready, including later pushes until the queue is empty; `width` run at a time. */
   drain(run: string, agent: Agent, width: number, id?: string): Promise<Started>
   /** Claims the oldest ready task for a worker; null if none may run now. */
   claim(run: string, worker: string): Promise<TaskClaim | null>
@@ -95,7 +95,7 @@ export interface QueueStore {
   task(run: string, id: string): Promise<QueuedTask | undefined>
   inbox(run: string, agent: Agent): Promise<readonly InboxLine[]>
   counts(run: string): Promise<Counts>
-  /** What is left to do in a run; its cost does not depend on the number of tasks. */
+  /** What is left to do in a run; takes the same time for any number of tasks. */
   outlook(run: string): Promise<Outlook>
   /** Whether tasks that an agent has started, or their descendants, have not ended. */
   isAwaiting(run: string, agent: Agent): Promise<boolean>
@@ -110,7 +110,7 @@ export interface QueueStore {
   close(): Promise<void>
 }
 
-/** The agent of a step; it never ends, and is `idle` while it is not at work. */
+/** The agent of a step; it never ends, and is `idle` while it is not working. */
 export interface StepAgent {
   readonly name: string
   readonly state: 'running' | 'idle'

@@ -37,17 +37,17 @@ export interface QueuedTaskOptions {
 }
 
 export interface NewQueuedTask {
-  /** Made by the pusher, so that a push whose answer was lost can be repeated. */
+  /** Created by the pusher, so that a push whose answer was lost can be repeated. */
   readonly id: string
   readonly run: string
-  /** The agent in whose queue it is put. */
+  /** The agent whose queue it is added to. */
   readonly parent: Agent
   readonly name: string
   readonly prompt: string
   readonly options?: QueuedTaskOptions | undefined
   /** Number of retries after a `transient` or `lost` failure. */
   readonly retry?: number | undefined
-  /** Belongs to all attempts at its parent, like pushes of its prompt, and not only to the current one. */
+  /** Belongs to all attempts of its parent, like pushes of its prompt, instead of only the current one. */
   readonly isForAllAttempts?: boolean | undefined
 }
 
@@ -55,8 +55,8 @@ export interface NewQueuedTask {
 export type FollowUp = Omit<NewQueuedTask, 'run' | 'parent' | 'isForAllAttempts'>
 
 /**
- * `queued` until its parent starts it, `ready` until a worker claims it, then `running` and `ended`.
- * `idle` is only for the agents of steps, while they are not at work.
+ * `queued` until its parent starts it, `ready` until a worker claims it, then `running` and `ended`. `idle` is
+ * only for agents of steps that are not working.
  */
 export type TaskState = 'queued' | 'ready' | 'running' | 'ended' | 'idle'
 
@@ -88,7 +88,7 @@ export interface QueuedTask extends TaskHead {
   readonly end: TaskEnd | null
 }
 
-/** The most characters of a prompt or an error in a `TaskBrief`. */
+/** Maximum number of characters of a prompt or an error in a `TaskBrief`. */
 export const BRIEF_LENGTH = 200
 
 /** A task in a list, without texts that may be long. */
@@ -98,7 +98,7 @@ export interface TaskBrief extends TaskHead {
   readonly end: TaskEndBrief | null
 }
 
-/** Errors are cut as well. */
+/** Errors are also cut. */
 export type TaskEndBrief = Following &
   (
     | { readonly success: true }
@@ -106,8 +106,8 @@ export type TaskEndBrief = Following &
   )
 
 /**
- * An agent by its name, by its task (names can be reused), or by its attempt: then calls from a finished
- * attempt are refused.
+ * An agent by its name, by its task (names can be reused), or by its attempt, in which case calls from a
+ * finished attempt are refused.
  */
 export type Agent = string | Known | Acting
 

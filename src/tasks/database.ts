@@ -231,7 +231,7 @@ export class TaskDatabase {
     return new loaded.RunTasks(this.#folders)
   }
 
-  /** The ids that words stand for; skips words that are not ids. */
+  /** The ids named by these words; skips words that are not ids. */
   resolveIds(words: readonly string[]): string[] {
     return words.flatMap((word) => tryToResolveId(this.#folders, word) ?? [])
   }

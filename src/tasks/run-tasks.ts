@@ -19,7 +19,7 @@ interface OpenBefore {
   readonly inStep: readonly string[]
 }
 
-/** What the process of a run asks; it owns no task, its iterations do. */
+/** The operations for the process of a run, which owns no tasks; its iterations do. */
 export class RunTasks {
   readonly #folders: TaskFolders
 
@@ -40,7 +40,7 @@ export class RunTasks {
     endIteration(this.#folders, iteration, outcome, new Date())
   }
 
-  /** A hash of what the tasks say, without who holds or held them; empty if there are none. */
+  /** A hash of the tasks' content, without current and earlier holders; empty if there are no tasks. */
   fingerprint(): string {
     const { tasks } = this.#folders
     const files = listFiles(tasks)
@@ -49,7 +49,7 @@ export class RunTasks {
     return hash(prints.toSorted().join(' '))
   }
 
-  /** Open tasks that somebody holds, or has finished in another checkout. */
+  /** Open tasks that someone holds, or has finished in another checkout. */
   inWork() {
     const open = new Set(this.open())
     const claims = blockingClaims(
@@ -88,7 +88,9 @@ export class RunTasks {
     return this.#explain().tasks.map(({ task }) => task.id)
   }
 
-  /** `ended`: iterations whose tasks could not be released. Nobody works on these tasks, so they count as ready. */
+  /**
+   * `ended`: iterations whose tasks could not be released. No one works on these tasks, so they count as ready.
+   */
   count({ inRun, inStep }: OpenBefore, ended: readonly Iteration[] = []) {
     const { tasks, broken } = this.#explain()
     const inProgress = tasks.filter(({ task }) => task.status === 'In Progress')

@@ -171,7 +171,7 @@ export function currentStep(state: RunState): StepState | undefined {
   const open = next.filter((step) => !isDone(state, step))
   return (
     recovery ??
-    // What was cancelled says less than what it was cancelled for.
+    // A cancelled step says less than the one that caused the cancellation.
     open.find(({ reason }) => reason !== 'cancelled') ??
     open[0] ??
     next[0] ??

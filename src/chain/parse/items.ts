@@ -16,7 +16,7 @@ export function groupOf(
     : { kind: 'parallel', items: parallel }
 }
 
-/** What joins the items of a group where it is typed. */
+/** The sign that joins the items of a typed group. */
 export const SIGNS = { sequence: ' -> ', parallel: ' & ', fallback: ' || ' }
 
 /** The items of a list as they are typed: `plan:3 -> (build:10 -> review:1):3`. */

@@ -245,7 +245,7 @@ function guess(name: string, chainNames: readonly string[]): string {
   return `Install it, or give its path, for example ./${name}`
 }
 
-/** For a name with a count, which only a chain as text can have. */
+/** For a name with a count, which is valid only in a typed chain. */
 function loopAdvice(name: string): string[] {
   const loop = /^(.+):(\d+)$/.exec(name)
   return loop === null ? [] : [`For a loop write "agent": "${loop[1]}", "iterations": ${loop[2]}`]

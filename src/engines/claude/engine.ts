@@ -12,7 +12,7 @@ import type {
 } from '../engine.ts'
 import { plainDecoder } from '../program/decoder.ts'
 
-/** Longer texts are not passed as arguments: Linux refuses a single one of 128 KiB. */
+/** Longer texts are not passed as arguments: Linux refuses a single argument of 128 KiB. */
 const ARGUMENT_BYTES = 100 * 1024
 
 /** Placeholder in argv for the file of a long system prompt. */

@@ -11,7 +11,7 @@ const LAST_LINES = 20
 const LONGEST_LINE = 2000
 
 const WHOSE = String.raw`(?:(?:claude|opus|sonnet|haiku|fable|org's|organization's|team's|plan|\d+-hour|session|daily|weekly|monthly|usage)(?: [\d.]+)? ){0,4}`
-/** If a reset time follows, it may be the limit of a model that is not listed here. */
+/** With a reset time after it, it may be the limit of a model that is not listed here. */
 const ANY = String.raw`(?:[\w'.-]+ ){0,4}`
 const RESETS = String.raw`(?: ?[·∙•|–—-] ?resets(?: at)?|\. resets(?: at)?|\. your limit (?:will reset|resets) at) (?<when>[^·∙•]+?)`
 /** A command or advice that follows after another separator. */

@@ -7,8 +7,8 @@ const NEWLINE = 10
 const LONGEST_HELD = 256
 
 /**
- * Quotes the lines by which an agent completes or blocks its step. Inside a run, forwarded output of
- * others would otherwise count as output of the agent that called us.
+ * Quotes lines that would complete or block a step. Inside a run, forwarded output of others would otherwise
+ * count as output of the agent that called us.
  */
 export class LineQuoter {
   /** The start of a line that may become a status line. */

@@ -15,7 +15,7 @@ import {
 const HINT = /ESTRA_|estra_|```|~~~/
 const MENTION = /ESTRA_COMPLETE|estra_[cC]omplete/
 
-/** A mention of the marker after this part of a line is not noticed. */
+/** A mention of the marker beyond this part of a line is not noticed. */
 const LONGEST_LINE = 1024 * 1024
 /** Neither the marker nor a fence is longer. */
 const HEAD_BYTES = 4096

@@ -72,7 +72,7 @@ export function readBlocked(content: string): string | undefined {
   return reason === '' ? 'no reason given' : shorten(reason, LONGEST_REASON)
 }
 
-/** Why a line that is meant to report that the agent is blocked does not; undefined for any other line. */
+/** Why a line that was meant to report a blocked agent does not count; undefined for other lines. */
 export function blockedRefusalOf(content: string): Refusal | undefined {
   if (WITHOUT_COLON.test(content)) return 'no_colon'
   if (readBlocked(content.replace(LOWER_BLOCKED, (word) => word.toUpperCase())) !== undefined)

@@ -16,7 +16,7 @@ import { withKeyName, userMessageOf } from './run-agent.ts'
 /** Where an answer is shown while it streams. */
 export interface Hearing {
   readonly person: {
-    /** Gets the pieces, with secrets masked, after they were stored. */
+    /** Gets the chunks, with secrets masked, after they were stored. */
     hear(piece: string): void
     /** The answer starts over. */
     restartAnswer(): void
@@ -24,7 +24,7 @@ export interface Hearing {
   readonly mask: MaskStream
 }
 
-/** One turn of a chat: a message of the person, and the model's answers and tool calls. */
+/** One turn of a chat: the user's message, and the model's answers and tool calls. */
 export async function* runChatTurn(
   launch: LoopLaunch,
   io: AgentIo,
@@ -118,7 +118,7 @@ async function open({ agent, turn }: LoopLaunch, io: AgentIo) {
   return { conversation, heard }
 }
 
-/** The last message of the person in a stored chat, and the agent's answer to it. */
+/** The user's last message in a stored chat, and the agent's answer to it. */
 export function lastExchange(storage: Pick<ConversationStorage, 'path' | 'env'>): {
   readonly person?: string | undefined
   readonly agent: string

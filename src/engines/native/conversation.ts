@@ -105,7 +105,7 @@ export class Conversation {
     if (text !== '') this.history.add({ type: 'user', text })
   }
 
-  /** Reports a stored answer that was never reported; true if that ends the turn. */
+  /** Reports a stored answer that was not reported yet; true if that ends the turn. */
   *#resume(): Generator<Fact, boolean> {
     const { isAnswered, isCutOff, lastAnswers, messages } = this.history
     if (hasReported(messages)) return yield* this.#resumeAfterReport()
@@ -160,7 +160,7 @@ export class Conversation {
       ...(tools.length === 0 ? {} : { tools, toolChoice: { type: toolChoice } }),
       ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
       ...(headers === undefined ? {} : { headers }),
-      // The request has everything, so that the provider need not store it.
+      // Every request contains everything, so the provider need not store it.
       providerOptions: { openai: { store: false } },
     }
   }
@@ -194,13 +194,13 @@ export class Conversation {
     if (text !== undefined) yield { type: 'notice', text }
   }
 
-  /** Calls them one by one, so that it is known which one was interrupted. */
+  /** Calls them one by one, so that an interruption affects only one of them. */
   async *#callTools(
     calls: readonly CallPart[],
     { unreadable, finish }: Answer,
     signal: AbortSignal,
   ): AsyncGenerator<Fact> {
-    // The effects of a call survive a power failure, so its record must as well.
+    // The effects of a call survive a power failure, so its record must too.
     if (calls.length > 0) await this.history.sync()
     for (const call of calls) {
       signal.throwIfAborted()

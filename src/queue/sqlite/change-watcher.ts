@@ -4,7 +4,7 @@ import { firstCause } from '../../base/first-cause.ts'
 import type { Mark } from '../store.ts'
 import { lastSeq, type Connection } from './connection.ts'
 
-/** Long enough that a hundred waiting processes cost next to nothing. */
+/** Long enough that a hundred waiting processes use almost no CPU time. */
 const POLL_MS = { first: 10, longest: 500 }
 
 interface Waiter {
@@ -44,7 +44,7 @@ export class ChangeWatcher {
     }
   }
 
-  /** To be called after each commit of this process that added to the history. */
+  /** Call after each commit of this process that added to the history. */
   changed(): void {
     if (this.#waiters.size === 0) return
     this.#db

@@ -58,7 +58,7 @@ export function heldBy(
 export function heartbeat(context: StoreContext, held: TaskClaim): HeartbeatAnswer {
   const row = heldBy(context, held)
   if (row === undefined) return { isOurs: false, reason: 'lost' }
-  // Also for a cancelled task, because its worker needs time to stop the agent.
+  // Also renews the claim on a cancelled task, because its worker needs time to stop the agent.
   const until = context.clock.now() + context.times.taskLeaseMs
   context.db.run('update task set lease_until = ? where seq = ?', until, row.seq)
   if (row.cancelled === null) return { isOurs: true }

@@ -97,7 +97,7 @@ export class Connection {
     return this.#prepare(sql).all(...values) as Row[]
   }
 
-  /** Runs several statements, or one that cannot be prepared. */
+  /** Executes several statements, or one that cannot be prepared. */
   execute(sql: string): void {
     this.#database.exec(sql)
   }
@@ -196,7 +196,7 @@ export class Connection {
     }
   }
 
-  /** A damaged file can cause any error; without damage, the error is a bug. */
+  /** A damaged file can cause any error; if the file is intact, the error is a bug. */
   #explain(error: unknown): unknown {
     const refusal = toQueueError(error, this.place)
     if (refusal instanceof UserError) return refusal

@@ -4,7 +4,7 @@ import { SCHEMA, SCHEMA_VERSION } from './schema.ts'
 
 type Readable = Pick<DatabaseSync, 'prepare'>
 
-/** What is wrong with the file itself, regardless of its content. */
+/** Problems with the file itself, regardless of its content. */
 export function findDamage(database: Readable): string[] {
   const lines = database.prepare('pragma integrity_check').all() as { integrity_check: string }[]
   const { missing, unexpected } = compareSchema(database)

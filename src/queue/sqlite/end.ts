@@ -39,7 +39,7 @@ export function endTask(
   context.db.run('delete from waiting where agent = ?', row.id)
   forward(context, row, unreadOf(context, row))
   cancelChildren(context, row)
-  // Before the drain of the parent may end, because follow-up tasks belong to it.
+  // Before the parent's drain may end, because follow-up tasks belong to it.
   const notQueued = pushFollowUps(context, row, follow)
   if (notQueued.length > 0) addNotQueued(context, row, { ...end, notQueued })
   if (row.is_drained === 1) endDrain(context, row.run, row.parent!)
@@ -70,7 +70,7 @@ function pushIfAccepted(context: StoreContext, task: NewQueuedTask): NotQueued[]
   }
 }
 
-/** The attempt at its parent that pushed a task; 0 if it is for all attempts. */
+/** The attempt of the parent that pushed a task; 0 if it belongs to all attempts. */
 function pusherAttempt(context: StoreContext, task: string): number {
   return findInHistory(context, 'pushed', task) ?? 0
 }
@@ -112,7 +112,7 @@ function nearestReader(context: StoreContext, row: TaskRow): string {
   return isReading || agent.parent === null ? agent.id : nearestReader(context, agent)
 }
 
-/** Whether a task was pushed by a finished attempt at its parent, so that the next attempt does not know it. */
+/** Whether a task was pushed by a finished attempt of its parent, so that the next attempt does not know it. */
 export function isStray(context: StoreContext, task: string, parent: TaskRow): boolean {
   const finished = parent.state === 'running' ? parent.attempt - 1 : parent.attempt
   const attempt = finished > 0 ? pusherAttempt(context, task) : 0
@@ -170,7 +170,7 @@ function openChildrenOf({ db }: StoreContext, { id }: TaskRow): TaskRow[] {
   return db.all<TaskRow>(sql, id)
 }
 
-/** From the top down, so that no result goes to a task that is being cancelled as well. */
+/** From the top down, so that no result goes to a task that is also being cancelled. */
 export function cancelTree(context: StoreContext, root: TaskRow, why: string): Cancelled {
   const row = taskById(context, root.id)!
   if (row.state === 'ended') return { ended: [], told: [] }
@@ -188,7 +188,7 @@ export function cancelTree(context: StoreContext, root: TaskRow, why: string): C
   }
 }
 
-/** Once a drained queue is empty, later pushes wait to be started again. */
+/** Once a drained queue is empty, later pushes have to be started again. */
 export function endDrain(context: StoreContext, run: string, parent: string): void {
   context.db.run(
     `update task set drain_width = null where id = ?2 and drain_width is not null and not exists

@@ -18,7 +18,7 @@ export function journalModeOf(version: string): JournalMode {
 
 export interface ConnectionOptions {
   readonly mode?: JournalMode | undefined
-  /** The run that the store belongs to; absent: any number of them. */
+  /** The run that the store belongs to; absent: any number of runs. */
   readonly run?: string | undefined
   /** Whether a missing or empty store must once have had content. */
   readonly wasUsed?: (() => boolean) | undefined
@@ -94,7 +94,7 @@ async function orClose(connection: Connection, work: () => Promise<void>): Promi
 
 /** Readable by its owner only, because prompts and results are private. */
 function makeFile(path: string, isLeftover: () => boolean): void {
-  // Looked at again at the end: another process may have created and used the store in the meantime.
+  // Checked again at the end, because another process may have created and used the store in the meantime.
   if (isMissing(path) && isLeftover() && isMissing(path))
     throw new QueueError({ kind: 'missing', place: path })
   refuseEmptied(path, isLeftover)
@@ -168,7 +168,7 @@ function hasTables(connection: Connection): boolean {
   return connection.get(`select 1 from sqlite_schema where type = 'table'`) !== undefined
 }
 
-/** Does not write: files of other programs and stores of newer versions must stay as they are. */
+/** Does not write, because files of other programs and stores of newer versions must not change. */
 function refuseForeign(connection: Connection): void {
   const { place } = connection
   const application = numberOf(connection, 'application_id')

@@ -81,7 +81,7 @@ function insert(context: StoreContext, task: NewQueuedTask, parent: TaskRow): vo
   addHistory(context, run, 'pushed', id, attemptOf(task), state)
 }
 
-/** The attempt that the task belongs to; 0 if it is for all attempts at its parent. */
+/** The attempt that the task belongs to; 0 if it belongs to all attempts of its parent. */
 function attemptOf({ parent, isForAllAttempts = false }: NewQueuedTask): number {
   return isForAllAttempts || typeof parent === 'string' || !('attempt' in parent)
     ? 0
@@ -128,7 +128,7 @@ export function start(
   })
 }
 
-/** Ready tasks that a slot is reserved for; drained ones wait for a free slot. */
+/** Ready tasks with a reserved slot; drained ones wait for a free slot. */
 function countStarted({ db }: StoreContext, run: string): number {
   return db.get<{ count: number }>(
     `select count(*) as count from task where run = ? and state = 'ready' and is_drained = 0`,

@@ -58,7 +58,7 @@ export function firstCharacters(text: string): string {
         .join('')
 }
 
-/** Whether this is the whole text; a prompt that is not is also in the table `prompt`. */
+/** Whether this is the whole text; a longer prompt is also in the table `prompt`. */
 export function isWholePrompt(beginning: string): boolean {
   return beginning.length < BRIEF_LENGTH
 }

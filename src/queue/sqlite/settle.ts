@@ -38,7 +38,7 @@ export function settleAttempt(
     endTask(context, row, last, follow)
     return 'ended'
   }
-  // One more retry makes up for an attempt that does not count.
+  // One more retry compensates for an attempt that does not count.
   const [inMs, retry] = isFree
     ? [later.inMs, row.retry + 1]
     : [pauseAfter(row.attempt, context.times), row.retry]
@@ -86,8 +86,8 @@ export function postpone(
 }
 
 /**
- * The next attempt starts blank: tasks that this one has pushed are cancelled, and its unread answers are
- * forwarded to an ancestor.
+ * The next attempt starts fresh: tasks pushed by this one are cancelled, and its unread answers are forwarded
+ * to an ancestor.
  */
 function retryTask(context: StoreContext, { seq, id }: TaskRow, inMs: number, retry: number): void {
   const now = context.clock.now()

@@ -11,7 +11,7 @@ function countFile(place: string): string {
   return `${place}.count`
 }
 
-/** The least number of rows that the history must have; 0 if unknown. */
+/** The minimum number of rows in the history; 0 if unknown. */
 export function acknowledgedIn(place: string): number {
   const stats = lstatOf(countFile(place))
   return stats?.isFile() === true ? stats.size : 0
@@ -58,7 +58,7 @@ export function setAside(place: string): string | undefined {
     [`${place}-wal`, `${kept}-wal`],
     [`${place}-shm`, `${kept}-shm`],
     [countFile(place), countFile(kept)],
-    // Last: after an interruption, the next call uses the same number.
+    // Last, so that after an interruption the next call uses the same number.
     [place, kept],
   ] as const
   const there = moves.filter(([from]) => existsSync(from))

@@ -178,7 +178,7 @@ interface OutlookRow {
   readonly is_running: number
   readonly cancelling: number
   readonly next: number | null
-  /** When the last pause began. */
+  /** When the latest pause began. */
   readonly latest: number | null
 }
 

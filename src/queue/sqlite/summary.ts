@@ -8,7 +8,7 @@ import { openReadOnly, OTHER_RUN, refuseEmptied, refuseIncomplete, unversioned }
 import { SCHEMA_VERSION } from './schema.ts'
 import { acknowledgedIn } from './side-files.ts'
 
-/** Reads the counts of a run's store without writing to it; or why that is not possible. */
+/** Reads the counts of a run's store without writing to it; returns the reason if it cannot. */
 export function readSummary(place: string, run: string): QueueSummary | Unreadable {
   try {
     const acknowledged = acknowledgedIn(place)
@@ -37,7 +37,7 @@ export function readSummary(place: string, run: string): QueueSummary | Unreadab
 
 type Counts = Omit<QueueSummary, 'redone' | 'cancelled'> & { readonly last: number }
 
-/** The queries are valid for every store, so any failure is the fault of the file. */
+/** The queries are valid for every store, so a failure means that the file is damaged. */
 function explain(error: unknown, place: string): unknown {
   const refusal = toQueueError(error, place)
   if (refusal instanceof UserError) return refusal

@@ -14,7 +14,7 @@ import {
 } from './rows.ts'
 import { messageTo } from './status.ts'
 
-/** The senders of a wait that any message ends. */
+/** The senders of a wait that any message can end. */
 const ANYONE = '[]'
 
 interface WaitRow {

@@ -50,7 +50,7 @@ export class WriteBatch {
       for (const [place, { resolve }] of members.entries()) resolve(results[place])
     } catch (error) {
       const isAlone = members.length === 1
-      // A busy store was already waited for.
+      // The connection has already waited for a busy store.
       const isBusy = error instanceof QueueError && error.refusal.kind === 'busy'
       if (isAlone || isBusy) for (const { reject } of members) reject(error)
       else for (const member of members) await this.#write([member])

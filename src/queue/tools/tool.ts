@@ -16,19 +16,19 @@ export interface ToolCall {
   progress(): void
 }
 
-/** What every tool of an agent has: those of queues here, those of tasks in `mcp`. */
+/** Common to all tools of an agent: those for queues here, those for tasks in `mcp`. */
 export interface Tool<Schema extends z.ZodObject = z.ZodObject> {
   readonly name: string
   readonly description: string
   readonly input: Schema
-  /** Read-only: clients need not ask their user. */
+  /** Read-only, so clients need not ask their user. */
   readonly isReading?: boolean
 }
 
 interface Definition<Schema extends z.ZodObject> extends Tool<Schema> {
   /** Whether a missing queue is created. */
   readonly createsQueue?: boolean
-  /** The agent that a call names; it is checked before anything is queued. */
+  /** The agent that a call names, checked before anything is queued. */
   agentOf?(input: z.output<Schema>): string | undefined
   /** The answer if there is no queue; may throw. */
   withoutQueue(): object

@@ -75,7 +75,7 @@ const run = makeQueueTool({
   },
 })
 
-/** Says that the tasks are started anyway; otherwise the agent would push them again. */
+/** Says that the tasks were started anyway; otherwise the agent would push them again. */
 function describeNotProcessed({ message, hint }: UserError, started: readonly string[]): UserError {
   if (started.length === 0) return new UserError(message, hint)
   const note = `Started, but not running yet: ${started.join(', ')}.`

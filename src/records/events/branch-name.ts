@@ -3,8 +3,8 @@ import { keyOfScope } from './tree.ts'
 import type { StepState } from './step-state.ts'
 
 /**
- * What people call the place of an event if it is in a branch, something that runs in parallel with others:
- * `build#2` for the second copy of a step, `docs` for a step in `lint & docs`. Undefined outside of branches.
+ * The display name of the branch that an event belongs to: `build#2` for the second copy of a step, `docs` for
+ * a step in `lint & docs`. Undefined outside of branches.
  */
 export function branchName(state: RunState, scope: readonly string[]): string | undefined {
   const places = placesOf(scope)

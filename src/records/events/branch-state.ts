@@ -1,7 +1,7 @@
 import type { EventOf } from './event.ts'
 import { keyOfScope } from './tree.ts'
 
-/** A branch of a run with a worktree of its own, after the events so far. */
+/** A branch of a run with its own worktree, after the events so far. */
 export interface BranchState {
   /** With its rounds: each round of a group has new branches. */
   readonly scope: readonly string[]
@@ -27,14 +27,14 @@ export interface BranchState {
   readonly hasCommits?: boolean | undefined
 }
 
-/** A move of a target branch that has begun, and may have been cut off. */
+/** A move of a target branch that has begun, and may have been interrupted. */
 export type Moving = Omit<EventOf<'merge_moving'>, 'type' | 'at' | 'run' | 'seq' | 'worker'>
 
 interface WithBranches {
   readonly branches?: readonly BranchState[]
 }
 
-/** The latest branch at a place, in whatever round; undefined if there was none. */
+/** The latest branch at a place, in any round; undefined if there was none. */
 export function branchAt(
   { branches = [] }: WithBranches,
   scope: readonly string[],
@@ -49,7 +49,7 @@ export function branchAround(
   scope: readonly string[],
 ): BranchState | undefined {
   const key = `${keyOfScope(scope)}/`
-  // That of the whole chain has no scope.
+  // A branch for the whole chain has no scope.
   const isAround = (each: BranchState) =>
     each.scope.length === 0 || key.startsWith(`${keyOfScope(each.scope)}/`)
   return branches

@@ -44,5 +44,5 @@ function brief(text: string): string {
   return shorten(oneLine(text), LONGEST)
 }
 
-/** The beginning of the reason why an agent stops before its budget is spent. */
+/** How the reason begins if an agent stops before its budget is spent. */
 export const NOT_ENOUGH = 'not enough left for another turn'

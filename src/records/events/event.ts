@@ -29,7 +29,7 @@ export function makeStamp(run: string, worker: string, first = 1, skippedNow = s
   }
 }
 
-/** A piece of an agent's output; too frequent and too raw to be an event. */
+/** A chunk of an agent's output; too frequent and too raw to be an event. */
 export interface OutputChunk {
   readonly scope: readonly string[]
   readonly step: number

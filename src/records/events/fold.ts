@@ -39,14 +39,14 @@ export function next(before: RunState, event: MaybeStamped): RunState {
     case 'branch_started': {
       const { scope, branch, path, base, into } = event
       const { branches = [] } = state
-      // A branch that was kept is continued under its name.
+      // A kept branch continues under its name.
       const known = branches.find((each) => each.branch === branch)
       const begun = { ...known, scope, branch, path, base, into, isOpen: true, kept: undefined }
       return { ...state, branches: [...branches.filter((each) => each !== known), begun] }
     }
     case 'merge_moving': {
       const { into, from, to, merges, copies } = event
-      // Without branches, only what was already merged has moved.
+      // Without branches, only work that was already merged has moved.
       const others = (state.moving ?? []).filter((each) => each.merges.length > 0)
       return { ...state, moving: [...others, { into, from, to, merges, copies }] }
     }
@@ -82,7 +82,7 @@ export function next(before: RunState, event: MaybeStamped): RunState {
       return endWait(state, event)
     case 'run_ended': {
       const { stopped, ok, exitCode, leftovers, queue, uncommitted, aside, at } = event
-      // Not written by the run, or its steps are lost: the steps decide whether it is complete.
+      // Not written by the run, or its steps are lost, so the steps decide whether it is complete.
       if (ok && !isEverythingSettled(state)) return state
       const isUnhandled = event.unhandled
       const rest = { ok, exitCode, leftovers, queue, uncommitted, aside, at, isUnhandled }
@@ -167,7 +167,7 @@ function endMerge(state: RunState, event: MaybeStamped & { type: 'merge_ended' }
   return { ...changed, steps, moving }
 }
 
-/** Whether a step ends even if its work comes back: not because it was complete, or found no other task. */
+/** Whether a step ends even if its work is sent back: not if it was complete, or found no other task. */
 function isFinal(ends: End | undefined): boolean {
   if (ends === undefined || isComplete(ends.reason)) return false
   return ends.reason !== 'blocked' || ends.cause === undefined
@@ -185,7 +185,7 @@ function openGroup(state: RunState, event: MaybeStamped & { type: 'group_started
   return moveTo(opened, list, first)
 }
 
-/** Makes the steps and groups inside a group new, except for what they have spent. */
+/** Resets the steps and groups inside a group, except for what they have spent. */
 function clearInside(state: RunState, key: string): RunState {
   const { steps, groups = [] } = state
   return {
@@ -231,7 +231,9 @@ function endGroup(state: RunState, event: MaybeStamped & { type: 'group_ended' }
   return isDone ? moveOn(changed, group.list, group.first) : changed
 }
 
-/** Only one step of a list is open: the end of any other was lost, and its last iteration gives the reason. */
+/**
+ * Only one step of a list can be open: the end of any other was lost, so its last iteration gives the reason.
+ */
 function closeOthers(state: RunState, { list, number }: StepState): RunState {
   if (groupAt(state, list)?.kind === 'parallel') return state
   const isLost = (step: StepState) =>
@@ -261,7 +263,7 @@ function openStep(before: RunState, event: MaybeStamped & { type: 'step_started'
   return isRecovery ? opened : moveTo(opened, known.list, known.number)
 }
 
-/** More are not kept, because every checkpoint has them. */
+/** Limited, because every checkpoint contains them. */
 const MOST_FILES = 1000
 
 function addFiles(state: RunState, files: readonly string[]): RunState {
@@ -370,7 +372,7 @@ function jump(state: RunState, event: MaybeStamped & { type: 'jump' }): RunState
   return moveTo({ ...counted, steps, ...(groups === undefined ? {} : { groups }) }, list, to)
 }
 
-/** Warnings may come before `run_resumed`, and the time that they are about is in its `lostMs`. */
+/** Warnings may come before `run_resumed`, whose `lostMs` already covers their time. */
 const WITHOUT_TIME: readonly string[] = ['message', 'tool', 'output', 'warning']
 
 /** Adds the time since the last event that counts for durations. */

@@ -18,7 +18,7 @@ import { isSettled, type StepState } from './step-state.ts'
  */
 export function reopen(state: RunState): RunState {
   const { ended, waiting: _, alsoWaiting: __, ...rest } = state
-  // A run that was killed still has to handle the failure of its last step.
+  // A killed run still has to handle the failure of its last step.
   if ((ended === undefined || ended.isUnhandled === true) && !isStopped(state, '')) return rest
   const steps = rest.steps.map((step) =>
     step.reason === 'skipped' && !step.isPassed

@@ -419,7 +419,7 @@ export const eventSchema = z.discriminatedUnion('type', [
 export type RunEvent = z.infer<typeof eventSchema>
 export type GroupSummary = z.infer<typeof groupSummary>
 export type Outcome = z.infer<typeof part.outcome>
-/** Why an agent may spend no more. */
+/** Why an agent may not spend any more. */
 export type BudgetSpent = Omit<Extract<Outcome, { kind: 'budget' }>, 'kind'>
 export type Reason = z.infer<typeof part.reason>
 export type EndCause = NonNullable<z.infer<typeof part.cause>>

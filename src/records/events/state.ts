@@ -145,7 +145,7 @@ export function isDone({ groups = [] }: RunState, step: StepState): boolean {
   return isSettled(step) || groups.some((group) => isSettled(group) && isInside(step, group.key))
 }
 
-/** Whether two places of a chain may be at work at the same time. */
+/** Whether two places of a chain may be active at the same time. */
 export function areParallel(state: RunState, one: string, other: string): boolean {
   const [parts, others] = [one.split('/'), other.split('/')]
   const at = parts.findIndex((part, index) => part !== others[index])

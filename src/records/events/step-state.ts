@@ -28,7 +28,7 @@ export interface StepState extends Location {
   /** The iteration that has started and not ended. */
   readonly running?: { readonly iteration: number; readonly pid?: number | undefined } | undefined
   readonly lastOutcome?: Outcome
-  /** Exit code of the last agent; absent if it did not exit by itself. */
+  /** Exit code of the last agent; absent if it did not exit on its own. */
   readonly lastExitCode?: number | undefined
   /** Outcome of the last iteration of this round that ended with an error of the agent. */
   readonly lastFailure?: Outcome | undefined
@@ -38,7 +38,7 @@ export interface StepState extends Location {
   readonly reason?: Reason | undefined
   readonly detail?: string | undefined
   readonly cause?: EndCause | undefined
-  /** Whether it is a planner without a marker whose tasks are built nevertheless. */
+  /** Whether it is a planner without a marker whose tasks are built anyway. */
   readonly isUnmarked?: boolean | undefined
   /** Whether it was skipped by a condition. */
   readonly isPassed: boolean
@@ -62,7 +62,7 @@ export interface StepState extends Location {
   readonly awaitsTask?: boolean | undefined
   /** How many times it has sent the run back to another step. */
   readonly jumps: number
-  /** Ends that need handling: failed ends of a step, all ends of a recovery. */
+  /** How many of its ends have to be handled: failed ends of a step, all ends of a recovery. */
   readonly closings: number
   readonly spent: Spent
 }
@@ -95,7 +95,7 @@ export function isSettled({ reason, isPassed }: Pick<StepState, 'reason' | 'isPa
   return isPassed || isComplete(reason)
 }
 
-/** Whether an iteration failed, rather than just not completing the work. */
+/** Whether an iteration failed, instead of only not completing the work. */
 export function isFailure(outcome: Outcome): boolean {
   switch (outcome.kind) {
     case 'exited':

@@ -11,13 +11,13 @@ export interface Location {
   readonly list: string
 }
 
-/** The step of an event, as far as its place depends on it. */
+/** The fields of an event that determine its place. */
 export interface PlacedEvent {
   readonly scope: readonly string[]
   readonly step: number
 }
 
-/** A step as far as its place depends on it. */
+/** The fields of a step that determine its place. */
 export interface Located {
   readonly id: string
   readonly number: number
@@ -32,7 +32,7 @@ export function keyOf({ id, within = [], copy }: Located): string {
   return keyOfScope([...within, id, ...(copy === undefined ? [] : [`c${copy}`])])
 }
 
-/** The keys of the group instances that contain a step, from the outermost on. */
+/** The keys of the group instances that contain a step, outermost first. */
 export function groupKeys({ within = [] }: Located): string[] {
   return within.flatMap((part, index) => {
     if (!/^g\d+$/.test(part)) return []

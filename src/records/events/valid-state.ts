@@ -1,6 +1,6 @@
 import type { RunState } from './state.ts'
 
-/** The kinds of fields that a damaged record must not get wrong; `?` if they may be missing. */
+/** The types that fields must have even in a damaged record; `?` if they may be missing. */
 type Kinds = Readonly<Record<string, 'string' | 'number' | 'boolean' | 'string?' | 'number?'>>
 
 const RUN: Kinds = {

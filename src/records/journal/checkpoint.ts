@@ -19,17 +19,17 @@ export interface Checkpoint {
   /** Number of the last event before the offset. */
   readonly seq: number
   readonly state: RunState
-  /** Descriptions of what is missing before the offset. */
+  /** Describes what is missing before the offset. */
   readonly damage?: readonly string[]
 }
 
-/** Only a cache: losing it costs nothing but time. */
+/** Only a cache: losing it costs only time. */
 export function writeCheckpoint(folder: string, checkpoint: Checkpoint): void {
   try {
     const text = JSON.stringify({ form: FORMAT, sum: checksum(checkpoint), ...checkpoint })
     writeFileAtomic(checkpointPath(folder), text, { durable: false, mode: 0o600 })
   } catch {
-    // Other writes report problems of the disk.
+    // Other writes report disk problems.
   }
 }
 

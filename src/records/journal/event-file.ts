@@ -13,7 +13,7 @@ import { pathOfOpened } from '../../base/places.ts'
 import { reserve } from '../../base/linux/preallocate.ts'
 import type { RunEvent } from '../events/schema.ts'
 
-/** While the disk is full, this much is kept in memory; then only events that a resume needs. */
+/** While the disk is full, up to this much is kept in memory; beyond it, only events that a resume needs. */
 const MOST_LENGTH = 16 * 1024 * 1024
 /** Reserved disk space, so that a run can record its end on a full disk. */
 const RESERVED_BYTES = 64 * 1024
@@ -21,7 +21,7 @@ const RESERVED_BYTES = 64 * 1024
 /** A missing file is not created again before this time: the whole record may be about to be removed. */
 const REMOVAL_MS = 500
 
-/** Events that change no state; there may be very many of them. */
+/** Events that do not change the state; there may be very many. */
 const DISPENSABLE = /^\{"type":"(?:message|tool|output|limit|marker_refused|command|warning)"/
 
 /** The events of a run, one per line. Only appended to, so that a crash costs at most one line. */
@@ -90,7 +90,7 @@ export class EventFile {
     }
   }
 
-  /** Returns when everything written survives a power failure. */
+  /** Returns once everything written survives a power failure. */
   sync(): void {
     fdatasyncSync(this.#fd)
   }
@@ -132,7 +132,7 @@ export class EventFile {
     }
     this.#missedAt ??= performance.now()
     const isLong = isLast || performance.now() - this.#missedAt > REMOVAL_MS
-    // If the folder is gone too, the project was moved together with its records.
+    // If the folder is also gone, the project was moved together with its records.
     return isLong && this.#hasFolder
   }
 

@@ -5,7 +5,7 @@ import type { RunEvent } from '../events/schema.ts'
 const CHUNK_BYTES = 256 * 1024
 const NEWLINE = 10
 
-/** Longer than any event. A sparse file from an archive can claim to have lines of any length. */
+/** Longer than any event. A sparse file from an archive can have lines of any length. */
 export const MOST_BYTES = 256 * 1024 * 1024
 
 /** The event of a line, or undefined if a crash left something else there. */

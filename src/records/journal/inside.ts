@@ -4,8 +4,8 @@ import { lstatOf } from '../../base/files.ts'
 import { MOST_BYTES } from './event-lines.ts'
 
 /**
- * Opens a file of a record for reading. Refuses names and links that lead out of the record, and
- * anything but regular files, which could block or never end.
+ * Opens a file of a record for reading. Refuses names and links that lead out of the record, and everything
+ * except regular files, which could block or never end.
  */
 export function openIn(folder: string, name: string): number {
   const path = pathIn(folder, name)

@@ -17,7 +17,10 @@ import { OpenIterations, receiptPath } from './receipt.ts'
 /** A checkpoint is due after this many bytes of events. */
 const CHECKPOINT_BYTES = 256 * 1024
 
-/** The run waits until these are on disk: without them it would resume at another step after a power failure. */
+/**
+ * The run waits until these are on disk: without them, a resume after a power failure would start at another
+ * step.
+ */
 const DURABLE: ReadonlySet<RunEvent['type']> = new Set<RunEvent['type']>([
   'step_ended',
   'jump',
@@ -37,7 +40,7 @@ const SOON_DURABLE: ReadonlySet<RunEvent['type']> = new Set<RunEvent['type']>([
 const MOST_UNWRITTEN = 1000
 
 interface Options {
-  /** Descriptions of events that are missing already. */
+  /** Describes events that are already missing. */
   readonly damage?: readonly string[]
   /** Called if a file other than the events cannot be written. */
   readonly onError?: (error: unknown) => void
@@ -84,7 +87,7 @@ export class Journal {
 
   /** Throws if the event cannot be written; it is kept and written later. */
   append(event: RunEvent): void {
-    // Output is not divided by what the agent says, which may be thousands of events.
+    // Messages of the agent, possibly thousands, do not split the output into spans.
     if (event.type !== 'message' && event.type !== 'tool') this.#logs.endSpans()
     this.#iterations.note(event)
     if (event.type === 'run_started' || event.type === 'run_resumed') this.#savePlan(event)
@@ -198,7 +201,7 @@ export class Journal {
     this.#attempt(() => this.#save(receiptPath(receipt), text, false))
   }
 
-  /** Spares readers a search of the events, which are authoritative. */
+  /** Saves readers a search of the events, which are authoritative. */
   #savePlan({ version, plan }: EventOf<'run_started'> | EventOf<'run_resumed'>): void {
     if (plan === undefined) return
     this.#attempt(() => this.#save(PLAN, `${JSON.stringify({ version, plan })}\n`, false))
@@ -239,7 +242,7 @@ export class Journal {
     }
   }
 
-  /** An agent that cleans up may have deleted the record. */
+  /** An agent's clean-up may have deleted the record. */
   #checkFolder(): void {
     if (this.#events.isDeleted) throw new Error(`${this.#name} was deleted`)
   }
@@ -262,7 +265,7 @@ function syncFolder(path: string): void {
 /** This much must be free before files are written again. */
 const FREE_BYTES = 64 * 1024
 
-/** Throws if the disk is full. A write of events does not show that, as it may use the reserved space. */
+/** Throws if the disk is full. Writing events does not reveal that, because it may use the reserved space. */
 function checkDiskSpace(folder: string): void {
   const path = unfinishedPath(folder)
   try {

@@ -72,7 +72,7 @@ export function readLog(log: string, offset: number, length: number): Uint8Array
       return kept.length === 0 && length > 0 ? undefined : kept
     } catch (error) {
       if (errorCode(error) !== 'ENOENT') throw error
-      // The process that writes the log has just joined its end.
+      // The process that writes the log has just joined the parts.
       if (tries === 0) return undefined
     }
   }

@@ -13,7 +13,7 @@ interface OpenLog {
   span: EventOf<'output'> | undefined
 }
 
-/** The logs of the running iterations, and the events that say which bytes are where. */
+/** The logs of running iterations, and the events that locate their bytes. */
 export class Logs {
   readonly #folder: string
   readonly #stamp: Stamp

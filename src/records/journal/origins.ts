@@ -22,9 +22,9 @@ import { readTextIn } from './inside.ts'
 import { readPlan } from './read-run.ts'
 
 /**
- * Why a record does not count as made here. `no_id`: it has no usable signature, as those of 0.1.0.
- * `other_id`: signed with another key, or in another project. `tracked`: git tracks it, so it may come
- * from others. `changed`: made here, but its plan was changed.
+ * Why a record counts as foreign. `no_id`: it has no usable signature, like those of 0.1.0. `other_id`: signed
+ * with another key, or in another project. `tracked`: git tracks it, so it may come from others. `changed`:
+ * made here, but its plan was changed.
  */
 export type Foreign = 'no_id' | 'other_id' | 'other_user' | 'tracked' | 'changed'
 
@@ -160,7 +160,7 @@ function keyPath(env: Environment): string | undefined {
 
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
-/** Ignores a key that others can read or could have put there. */
+/** Ignores a key that others can read or could have planted. */
 function readKey(path: string | undefined): string | undefined {
   if (path === undefined) return undefined
   let fd: number

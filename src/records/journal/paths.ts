@@ -25,7 +25,7 @@ function shortened(name: string): string {
 /** The path of an iteration's log and receipt inside the record, without the extension. */
 export function iterationPath(place: IterationPlace): string {
   const { step, scope = [], round = 1, iteration, attempt = 1 } = place
-  // For a copy inside a copy of a group, both numbers.
+  // A copy inside a copy of a group has both numbers.
   const copies = scope.filter((part) => /^c\d+$/.test(part)).map((part) => part.slice(1))
   const copy = copies.length === 0 ? '' : `/copy-${copies.join('.')}`
   const again = round === 1 ? '' : `/round-${round}`

@@ -43,7 +43,7 @@ export function readRunState(folder: string): ReadState {
       isBroken = false
     }
     if (!isValidState(state)) throw new Error(`${eventsPath(folder)} is damaged`)
-    // The checkpoint knows of events that the file has lost.
+    // The checkpoint covers events that the file has lost.
     if (saved !== undefined && saved.seq > seq) damage.push(describeMissing(seq + 1, saved.seq))
     return { state, seq, damage }
   } finally {
@@ -106,7 +106,7 @@ export function* readEventsOf<Type extends RunEvent['type']>(
   for (const { event } of readEvents(folder)) if (isWanted(event)) yield event
 }
 
-/** The bytes that an output event refers to, as far as its log has them; undefined if it has none. */
+/** The bytes that an output event refers to, as far as they are in its log; undefined if none are. */
 export function readOutput(folder: string, event: EventOf<'output'>): Uint8Array | undefined {
   const { log, offset = 0, bytes = 0 } = event
   const path = log === undefined ? undefined : pathIn(folder, log)

@@ -20,7 +20,7 @@ export type CommandReceipt = Pick<
  */
 export type Receipt = ReturnType<typeof makeReceipt>
 
-/** A running iteration, as far as its receipt needs it. */
+/** The fields of a running iteration that its receipt needs. */
 interface OpenIteration {
   readonly started: EventOf<'iteration_started'>
   readonly commands: CommandReceipt[]

@@ -17,7 +17,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 export interface RecordPlaces<Roots extends readonly string[] = readonly string[]> {
   readonly roots: Roots
   readonly origins: Origins
-  /** The run whose agent asks; the runs that it starts are not hidden from it. */
+  /** The run whose agent asks; runs that it started are visible to it. */
   readonly insideRun?: string | undefined
 }
 
@@ -30,7 +30,7 @@ export function recordRoot(cwd: string, env: Environment): string | undefined {
   return isInProject ? join(cwd, IN_PROJECT) : userRecordRoot(cwd, env)
 }
 
-/** A link that came with the project must not decide where records are written and removed. */
+/** A link that came with the project must not choose where records are written and removed. */
 function leadsOut(cwd: string, env: Environment): boolean {
   const real = realpathSync(cwd)
   const top = repositoryTop(real) ?? real

@@ -26,7 +26,7 @@ export function repairRecord(folder: string): void {
     const last = Buffer.from('\n')
     if (end > 0) readSync(fd, last, 0, 1, end - 1)
     if (last.toString() !== '\n') writeSync(fd, '\n', end)
-    // A power failure may lose the end of the events but not the checkpoint after it.
+    // A power failure may lose the end of the events, but not a later checkpoint.
     if ((readCheckpoint(folder)?.offset ?? Infinity) > end)
       rmSync(checkpointPath(folder), { force: true })
   } finally {

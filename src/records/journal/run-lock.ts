@@ -16,7 +16,7 @@ export interface Holder {
   readonly since: string
 }
 
-/** How long a large process may take to end after it was killed. */
+/** How long a large process may take to exit after it was killed. */
 const PATIENCE_MS = 3000
 const POLL_MS = 5
 
@@ -82,7 +82,7 @@ export class RunLock {
     try {
       this.restore()
     } finally {
-      // First, so that a process which finds no file also finds the folder unlocked.
+      // Unlocks first, so that a process that finds no file also finds the folder unlocked.
       this.#giveBack()
       this.#giveBack = undefined
       removeLock(this.#kept.path, this.#text)
@@ -91,7 +91,7 @@ export class RunLock {
   }
 }
 
-/** When the process that holds or held the lock was last at work, without the time in which it slept. */
+/** When the process that holds or held the lock was last active, without time while it slept. */
 export function lastBeatOf(folder: string): number | undefined {
   return lstatOf(lockPath(folder))?.mtimeMs
 }
@@ -147,7 +147,7 @@ function takePlace(folder: string, opened: string, text: string): Holder | undef
       const found = holderOf(folder)
       if (found === undefined) continue
       if (found.life !== 'dead') return found
-      // Several processes may want to replace a dead holder; one at a time checks again.
+      // Several processes may try to replace a dead holder; one at a time checks again.
       const isOurs = withLock(join(opened, 'events.ndjson'), () => {
         if (holderOf(folder)?.life !== 'dead') return false
         renameSync(own, lockPath(opened))
@@ -180,7 +180,7 @@ function lockPath(folder: string): string {
   return join(folder, LOCK)
 }
 
-/** Much longer than what a lock says. */
+/** Much longer than any lock file. */
 const MOST_LENGTH = 4096
 
 /** An empty text if it cannot be one of ours. */

@@ -59,7 +59,7 @@ export class RunRecord {
     })
   }
 
-  /** Continues the record of a run that another process has left. */
+  /** Continues the record of a run that another process left. */
   static reopen(folder: string, stamp: Stamp, lock: RunLock, origins: Origins): RunRecord {
     return new RunRecord(origins, (record) => {
       record.#lock = lock
@@ -134,7 +134,7 @@ export class RunRecord {
     return this.folder === undefined ? this.#problems[0]?.why : undefined
   }
 
-  /** Problems since the last call, and their ends. */
+  /** Problems since the last call, and resolved ones. */
   takeProblems(): RecordProblem[] {
     return this.#problems.splice(0)
   }

@@ -26,11 +26,11 @@ export interface RunBrief {
   readonly isStopping?: boolean
   /** The process that drives it now. */
   readonly holder?: Holder
-  /** Why it does not count as made here; such a run can only be viewed. */
+  /** Why it counts as foreign; such a run can only be viewed. */
   readonly foreign?: Foreign
 }
 
-/** How many ids a hint lists. */
+/** Maximum number of ids in a hint. */
 const NAMED = 5
 
 /** Valid names of records; messages print them. */
@@ -68,8 +68,8 @@ export function readRuns(
 }
 
 /**
- * The run with that id, or with the only id that begins or ends with `word`. Without `word`, the newest
- * run made here that no other run started, or else the newest of all.
+ * The run with that id, or with the only id that begins or ends with `word`. Without `word`, the newest run
+ * made here that no other run started, otherwise the newest of all.
  */
 export function findRun(places: RecordPlaces, word: string | undefined): RunBrief {
   const records = recordsIn(places.roots)
@@ -202,7 +202,7 @@ export async function removeOldRuns(places: RecordPlaces, whyWanted?: WhyWanted)
   try {
     await pruneRuns(here, oldRecords(here, KEPT_RUNS), whyWanted)
   } catch {
-    // Must not keep the new run from having a record.
+    // A failure must not prevent the new run from having a record.
   }
 }
 

@@ -34,14 +34,14 @@ export function enterWorkingTree(
 ): Occupation | readonly Occupant[] {
   for (const folder of foldersFor(own.cwd, env)) {
     try {
-      // A link that came with the project could make us remove foreign files.
+      // A link that came with the project could make us remove other files.
       if (isLink(dirname(folder))) continue
       if (isLink(folder)) rmSync(folder)
       makePrivateFolder(dirname(folder))
       makePrivateFolder(folder)
       return withLock(join(folder, '.lock'), () => occupy(folder, own, mayEnter))
     } catch (error) {
-      // A full or read-only disk must not keep runs from working.
+      // A full or read-only disk must not prevent runs.
       if (errorCode(error) === undefined) throw error
     }
   }
@@ -71,7 +71,7 @@ const AT_WORK = 'forkhestra/at-work'
 function foldersFor(cwd: string, env: Readonly<Record<string, string | undefined>>): string[] {
   const top = repositoryTop(cwd)
   const git = top === undefined ? undefined : gitFolder(top)
-  // A file `.git` may lead anywhere.
+  // A `.git` file may point anywhere.
   const isGit = git !== undefined && statOf(join(git, 'HEAD')) !== undefined
   const records = recordRoot(cwd, env)
   return [

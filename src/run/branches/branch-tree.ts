@@ -57,7 +57,10 @@ export function repair({ path, gitDir }: BranchTree): string[] {
   return notes
 }
 
-/** Whether git would find no repository in a worktree, or another one. A repository that an agent made there stays. */
+/**
+ * Whether git would find no repository in a worktree, or the wrong one. A repository created there by an agent
+ * stays.
+ */
 function isDetached(path: string, gitDir: string): boolean {
   if (lstatOf(join(path, '.git'))?.isDirectory() === true) return false
   try {

@@ -40,7 +40,7 @@ export class IntegrationFolder {
   /** `target` gives the commit to start from. */
   async open(target: TargetBranch): Promise<IntegrationTree> {
     const known = await this.#opening
-    // An agent may have removed what it takes for leftovers.
+    // An agent may have cleaned up what it considered leftovers.
     if (known !== undefined && [known.path, known.gitDir].every((each) => existsSync(each)))
       return known
     this.#setUp.clear()

@@ -61,7 +61,7 @@ async function whyUnusable(top: string, gitIn: GitIn): Promise<string | undefine
   return `git no longer treats ${top} as a working tree; see: git config --get-regexp 'core.(bare|worktree)'`
 }
 
-/** A rebase fails at its end if its branch has moved. */
+/** A rebase fails at the end if its branch has moved. */
 async function whyBusy(top: string, branch: string, gitIn: GitIn): Promise<string | undefined> {
   const found = (await gitIn(top, 'rev-parse', '--git-common-dir')).replace(/\n$/, '')
   const common = resolve(top, found)
@@ -121,7 +121,7 @@ export async function checkedOutIn(
   branch: string,
   gitIn: GitIn,
 ): Promise<string | undefined> {
-  // Git does not list where the working tree is if its git folder is elsewhere, as that of a submodule.
+  // Git does not list the working tree if its git folder is elsewhere, like that of a submodule.
   if (branchIn(await gitIn(top, ...CHECKED_OUT).catch(() => '')) === branch) return top
   const blocks = (await gitIn(top, 'worktree', 'list', '--porcelain', '-z')).split('\0\0')
   const block = blocks.find((each) => each.split('\0').includes(`branch refs/heads/${branch}`))

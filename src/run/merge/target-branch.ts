@@ -41,7 +41,7 @@ export class TargetBranch {
   #known: string
   /** The commit that the checkout of the target branch last matched. */
   #filesAt: string
-  /** Why they cannot follow the target branch, which must not move on without them. */
+  /** Why the files cannot follow the target branch, which must not move without them. */
   #stuck: string | undefined
 
   constructor(top: string, name: string, aside: string, known: string, gitIn: GitIn) {
@@ -150,12 +150,12 @@ export class TargetBranch {
       await this.#git('update-ref', '-d', `refs/heads/${this.aside}`, aside)
   }
 
-  /** Where a person has checked it out. */
+  /** Where the user has checked it out. */
   #asideFolder(): Promise<string | undefined> {
     return checkedOutIn(this.#top, this.aside, this.#gitIn)
   }
 
-  /** Whether merged work is on the branch of the run only. */
+  /** Whether merged work is only on the branch of the run. */
   async hasAside(): Promise<boolean> {
     const aside = await this.tipOf(this.aside)
     if (aside === undefined) return false

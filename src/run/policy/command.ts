@@ -18,7 +18,7 @@ interface CommandRequest {
   /** Absent if it belongs to the whole chain. */
   readonly step?: StepNode | undefined
   readonly iteration?: number | undefined
-  /** The scope of a group, if it belongs to that; then `step` is its first step. */
+  /** The scope of a group, if it belongs to one; then `step` is the group's first step. */
   readonly group?: readonly string[]
   /** Empty if absent. */
   readonly stdin?: string

@@ -21,19 +21,19 @@ interface SharedPause {
 export class SharedLimits {
   readonly #pauses = new Map<string, SharedPause>()
 
-  /** With the limits that an earlier process was waiting for. */
+  /** Includes the limits that an earlier process was waiting for. */
   constructor({ root }: Plan, { steps }: RunState) {
     for (const step of stepsOf(root)) {
       for (const { number, isAgain, reason, lastOutcome } of steps) {
         if (number !== step.number || !isAgain || reason !== undefined) continue
         const next = lastOutcome && new Patience(step.policy).after(lastOutcome)
-        // A wait that would be too long ended its step: the user who resumes it wants another try.
+        // A wait that would have been too long ended its step; a user who resumes it wants another try.
         if (next !== undefined && !('reason' in next)) this.note(step, lastOutcome)
       }
     }
   }
 
-  /** Keeps others of its kind from starting until the limit is reset, even if this one does not wait for that. */
+  /** Keeps other agents of its kind from starting until the limit is reset, even if this one does not wait. */
   note(step: StepNode, outcome: Outcome | undefined): void {
     if (outcome?.kind !== 'rate_limited' || outcome.resetsAt === undefined) return
     const kind = limitKind(step)

@@ -37,7 +37,7 @@ export function makeClaim(
 
 /**
  * An iteration that sets a task In Progress also claims it, so that the task is freed if the iteration ends
- * without finishing it. A person can set In Progress without a claim.
+ * without finishing it. A user can set In Progress without a claim.
  */
 export function claimForIteration(
   state: State,

@@ -58,7 +58,7 @@ function readIndex(folders: TaskFolders): Index {
     const content = isTrusted(folders) && isRealFile(path) ? readFileSync(path, 'utf8') : ''
     const end = content.indexOf('\n') + 1
     const json = content.slice(end)
-    // With this checksum it is as we wrote it.
+    // The checksum proves that we wrote it.
     if (content.slice(0, end) === checksumLine(json, folders)) return JSON.parse(json) as Index
   } catch {
     // Every file is read.
@@ -93,7 +93,7 @@ export function writeIndex(
   }
 }
 
-/** A link in its place may lead anywhere. */
+/** A link in its place may point anywhere. */
 function isTrusted(folders: TaskFolders): boolean {
   return isOwnFolder(folders.own, folders)
 }

@@ -32,7 +32,7 @@ function forgetSettled(state: State, folders: TaskFolders): State {
   return { ...state, claims: without(state.claims, gone) }
 }
 
-/** Whether some checkout would offer a task that is finished in another one. */
+/** Whether some checkout would still offer a task that is finished in another one. */
 function makeIsNeeded(state: State, here: TaskFolders): (settled: Settled) => boolean {
   const checkouts = listCheckouts(state, here).map((each) => ({ each, isOpen: makeIsOpen(each) }))
   const findCheckout = makeCheckoutFinder(here)

@@ -111,7 +111,7 @@ function freeName(path: string): string {
   }
 }
 
-/** Signed data is useless to the provider once a part of it is masked, so it is stored unmasked. */
+/** Signed data is useless to the provider once part of it is masked, so it is stored unmasked. */
 function withMeta(masked: Entry, entry: Entry): Entry {
   if (masked.type !== 'assistant' || entry.type !== 'assistant' || masked === entry) return masked
   const parts = masked.parts.map((part, index) => {

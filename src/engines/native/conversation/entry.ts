@@ -30,7 +30,7 @@ interface ToolDescription {
   readonly inputSchema: Readonly<Record<string, unknown>>
 }
 
-/** What never changes in a conversation: caches and signed thoughts depend on it. */
+/** The part of a conversation that never changes, because caches and signed thoughts depend on it. */
 export interface Head {
   readonly id: string
   readonly model: string
@@ -49,7 +49,7 @@ export type Entry =
   /** All usage up to here was reported. `isLimited`: the process stopped because of a rate limit. */
   | { readonly type: 'end'; readonly isLimited?: true }
 
-/** `isMade`: made up for files that were read in advance, not an answer of the model. */
+/** `isMade`: synthesised for files that were read in advance, not an answer of the model. */
 export interface AnswerEntry {
   readonly type: 'assistant'
   readonly parts: readonly Part[]
@@ -82,7 +82,7 @@ export function isCut({ parts, finish }: Pick<AnswerEntry, 'parts' | 'finish'>):
   return finish === 'length' && !parts.some(({ type }) => type === 'call')
 }
 
-/** Whether it is an answer of the model, not one that was made up for files. */
+/** Whether it is a real answer of the model, not one synthesised for files. */
 export function isOwnAnswer(message: Entry): message is AnswerEntry {
   return message.type === 'assistant' && message.isMade !== true
 }

@@ -117,7 +117,7 @@ export class History {
     return this.#messages.filter(isOwnAnswer)
   }
 
-  /** The answers since the last prompt or message of a person. */
+  /** The answers since the last prompt or user message. */
   get answersToQuestion(): readonly AnswerEntry[] {
     return this.#messages.slice(this.#messages.findLastIndex(isQuestion) + 1).filter(isOwnAnswer)
   }
@@ -161,7 +161,7 @@ export class History {
     this.#isReported = false
   }
 
-  /** The caller has got the usage up to here. */
+  /** Call when the caller has received the usage up to here. */
   noteReported(): void {
     this.#isReported = true
   }
@@ -193,7 +193,7 @@ export class History {
     for (const call of this.#openCalls()) this.add(errorResult(call, text))
   }
 
-  /** A change of whether it can be stored; returned once. */
+  /** Whether storing has started or stopped failing; each change is returned once. */
   takeProblem(): string | undefined {
     const problem = this.#problem
     this.#problem = undefined

@@ -21,7 +21,7 @@ export function asksForReport(message: Entry | undefined): boolean {
   return message?.type === 'user' && message.text.endsWith(REPORT_REQUEST)
 }
 
-/** Whether it is a prompt, or a message of a person. */
+/** Whether it is a prompt or a user message. */
 export function isQuestion(message: Entry): boolean {
   if (message.type !== 'user' || message.text === BUDGET_AGAIN) return false
   return !asksToContinue(message) && !asksForReport(message)

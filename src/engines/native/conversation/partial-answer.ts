@@ -13,7 +13,7 @@ export class PartialAnswer {
   readonly #history: History
   #fd: number | undefined
   #text = ''
-  /** It cannot be stored. */
+  /** The answer cannot be stored. */
   #isLost = false
 
   constructor(storage: ConversationStorage | undefined, history: History) {
@@ -46,7 +46,7 @@ export class PartialAnswer {
     this.#remove()
   }
 
-  /** Adds the partial answer to the history: the rest will not arrive. */
+  /** Adds the partial answer to the history, because the rest will not arrive. */
   commit(): void {
     this.#say(this.#text)
     this.clear()

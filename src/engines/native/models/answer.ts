@@ -104,7 +104,7 @@ export class AnswerBuilder {
   }
 }
 
-/** Undefined if the library made up the end because the provider sent none. */
+/** Undefined if the library invented the end because the provider sent none. */
 function endOf({ finishReason, usage }: LanguageModelV4StreamPart & { type: 'finish' }) {
   const { unified, raw } = finishReason
   const isMade = unified === 'interrupted' || (unified === 'other' && raw === undefined)

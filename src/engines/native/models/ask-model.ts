@@ -42,7 +42,7 @@ export async function* askModel(
   }
 }
 
-/** Parts without visible text, which still show that the model is at work. */
+/** Parts without visible text, which still show that the model is working. */
 const SIGNS_OF_LIFE = new Set(['reasoning-delta', 'tool-input-start', 'tool-input-delta'])
 
 async function* askOnce(

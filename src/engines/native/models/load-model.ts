@@ -95,7 +95,7 @@ export function makeModelFetch(inner: Fetch = fetch): Fetch {
       const to = URL.parse(target, from.href)?.origin ?? target
       throw new BrokenAnswer(`${from.origin} redirects to ${to}; redirects are not followed`)
     }
-    // Login pages of networks answer in place of any server.
+    // A network's login page answers instead of the server.
     const isPage = /^text\/html\b/i.test(response.headers.get('content-type') ?? '')
     if (!response.ok || !isPage) return response
     await response.body?.cancel()

@@ -96,7 +96,7 @@ function isOfGit(path: string): boolean {
   return path.toLowerCase().split(sep).includes('.git')
 }
 
-/** The most lines that are shown and, because the time grows with its square, compared. */
+/** Maximum number of lines to show and, because the time is quadratic, to compare. */
 const MOST_LINES = 1000
 const LINE_LENGTH = 500
 

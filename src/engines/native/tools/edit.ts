@@ -58,7 +58,7 @@ async function change(
   if (problem !== undefined) return refuse('edit', input.path, problem)
   const knew = seen.knows(seenFile(existing.path, existing.bytes))
   const now = seenFile(existing.path, bytes)
-  // Of a file seen in part, line numbers may have moved.
+  // In a partly seen file, line numbers may have moved.
   const known = knew === 'yes' ? now : knew === 'a part' ? { ...now, part: NO_LINE } : undefined
   if (known !== undefined) seen.note(known)
   const count = counted(applied.lines.flat().length, 'replacement')

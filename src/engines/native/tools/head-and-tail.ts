@@ -2,7 +2,7 @@ import { formatBytes } from '../../../base/files.ts'
 import { printableLines } from '../../../base/terminal/printable.ts'
 import { shortenStart } from '../../../base/shorten.ts'
 
-/** Keeps the start and the end of an output of any length, and how much is missing in between. */
+/** Keeps the start and end of an output of any length, and counts what is missing in between. */
 export class HeadAndTail {
   readonly #headBytes: number
   readonly #tailBytes: number
@@ -40,7 +40,7 @@ function wholeLines(text: string): string {
   return lines === text ? text.replace(/\uFFFD+$/, '') : lines
 }
 
-/** As a terminal would show it, without colours: of a progress bar only the last state. */
+/** As a terminal would show it, without colours: only the last state of a progress bar. */
 function clean(text: string): string {
   const lines = Bun.stripANSI(text).replaceAll('\r\n', '\n').split('\n')
   const shown = lines.map((line) => line.replace(/\r+$/, '').replace(/^[^]*\r/, ''))
