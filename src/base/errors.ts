@@ -57,6 +57,14 @@ export function unreachable(value: never): never {
   throw new Error(`not handled: ${JSON.stringify(value)}`)
 }
 
+/** Whether work succeeds; why it fails does not matter. */
+export function succeeds(work: Promise<unknown>): Promise<boolean> {
+  return work.then(
+    () => true,
+    () => false,
+  )
+}
+
 /** What `work` returns, or `otherwise` if it throws: for what others have made, and what may have gone by now. */
 export function tryOr<Result, Other>(otherwise: Other, work: () => Result): Result | Other {
   try {

@@ -1,4 +1,5 @@
 import {
+  rmdirSync,
   closeSync,
   constants,
   fstatSync,
@@ -89,6 +90,11 @@ function readUpTo(fd: number, size: number): Uint8Array {
     length += got
   }
   return bytes.subarray(0, length)
+}
+
+/** Removes a folder unless something is still in it. */
+export function removeIfEmpty(folder: string): void {
+  tryOr(undefined, () => rmdirSync(folder))
 }
 
 /** How long to wait before retrying a full non-blocking pipe. */

@@ -1,5 +1,5 @@
-import { rmdirSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { removeIfEmpty } from '../../base/files.ts'
 import { errorText } from '../../base/errors.ts'
 import { holdFolder } from '../../base/linux/lock.ts'
 import { tipRef } from '../../run/branches/branch-tree.ts'
@@ -65,12 +65,4 @@ async function remove({ kind, tree, path, branch }: Candidate, found: Survey): P
   if (tip !== undefined) await git.in(here, 'update-ref', '-d', `refs/heads/${branch}`, tip)
   if (branch !== undefined) await git.in(here, 'update-ref', '-d', tipRef(branch))
   if (path !== undefined && runOfPath(path) !== undefined) removeIfEmpty(dirname(path))
-}
-
-function removeIfEmpty(folder: string): void {
-  try {
-    rmdirSync(folder)
-  } catch {
-    // Other worktrees are still in it.
-  }
 }

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { succeeds } from '../../base/errors.ts'
 import { withoutGitPlaces } from '../../base/git.ts'
 import type { Context } from '../context.ts'
 import type { Git } from '../merge/integrate.ts'
@@ -38,10 +39,7 @@ export async function makeBranchGit({ plan, ports }: Context): Promise<GitIn> {
     const limits = { ms: LIMIT_MS, force: ports.force }
     return (await runGit(cwd, [...options, ...args], { ...env, ...more }, limits)).toString()
   }
-  const isKnown = await git(plan.cwd, ['var', 'GIT_COMMITTER_IDENT']).then(
-    () => true,
-    () => false,
-  )
+  const isKnown = await succeeds(git(plan.cwd, ['var', 'GIT_COMMITTER_IDENT']))
   return (cwd, ...args) => git(cwd, args, isKnown ? {} : NOBODY)
 }
 

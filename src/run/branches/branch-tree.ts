@@ -1,5 +1,6 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { succeeds } from '../../base/errors.ts'
 import { lstatOf, realPathOf } from '../../base/files.ts'
 import { branchIn, CHECKED_OUT } from '../../base/git.ts'
 import { processesIn } from '../../base/linux/process-table.ts'
@@ -72,7 +73,7 @@ function isDetached(path: string, gitDir: string): boolean {
 
 /** Changed paths, without ignored files; `tracked`: also without new files. */
 export async function changedPaths(
-  { git }: BranchTree,
+  { git }: Pick<BranchTree, 'git'>,
   which: 'all' | 'tracked' = 'all',
 ): Promise<string[]> {
   const untracked = `--untracked-files=${which === 'all' ? 'all' : 'no'}`
@@ -103,10 +104,7 @@ export async function returnToBranch(
       notes.push(`the agent worked on ${where}; its commits are on ${branch} now`)
     } else {
       if (on === '') await keep(tree, head)
-      const isBack = await git('checkout', '--quiet', branch).then(
-        () => true,
-        () => false,
-      )
+      const isBack = await succeeds(git('checkout', '--quiet', branch))
       notes.push(
         isBack
           ? `the agent switched from ${branch} to ${where}; its commits there stay on ${on || kept(branch, head)}`
@@ -173,9 +171,6 @@ export async function bringTo(
   if (on !== branch || tip === undefined || tip === commit) return false
   if (operationIn(tree) !== undefined) return false
   if ((await changedPaths(tree, 'tracked')).length > 0 || !(await hasAll(tip))) return false
-  return git('reset', '--quiet', '--keep', commit).then(
-    () => true,
-    // A new file is in the way; the branch stays where it is.
-    () => false,
-  )
+  // If a new file is in the way, the branch stays where it is.
+  return succeeds(git('reset', '--quiet', '--keep', commit))
 }

@@ -5,12 +5,11 @@ import {
   realpathSync,
   renameSync,
   rmSync,
-  rmdirSync,
   writeFileSync,
 } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
-import { errorText } from '../../base/errors.ts'
-import { listNames, lstatOf, realPathOf } from '../../base/files.ts'
+import { errorText, succeeds } from '../../base/errors.ts'
+import { listNames, lstatOf, realPathOf, removeIfEmpty } from '../../base/files.ts'
 import type { GitIn } from '../merge/move-branch.ts'
 import { adminFolders, gitDirOf } from '../worktrees/worktree-plan.ts'
 
@@ -96,23 +95,12 @@ export function isReady(gitDir: string): boolean {
  * mounted.
  */
 export async function discard(top: string, path: string, gitIn: GitIn): Promise<void> {
-  const remove = async () => {
-    const isRemoved = gitIn(top, 'worktree', 'remove', '--force', '--force', path).then(() => true)
-    return isRemoved.catch(() => false)
-  }
+  const remove = () => succeeds(gitIn(top, 'worktree', 'remove', '--force', '--force', path))
   const isRemoved = await remove()
   rmSync(path, { recursive: true, force: true })
   // Git refuses a folder without `.git`, but accepts one that does not exist.
   if (!isRemoved) await remove()
   removeIfEmpty(dirname(path))
-}
-
-function removeIfEmpty(folder: string): void {
-  try {
-    rmdirSync(folder)
-  } catch {
-    // Other worktrees are still in it.
-  }
 }
 
 export async function hasBranch(top: string, branch: string, gitIn: GitIn): Promise<boolean> {

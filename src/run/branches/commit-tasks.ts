@@ -1,4 +1,7 @@
 import { relative } from 'node:path'
+import { changedPaths } from './branch-tree.ts'
+import { listed } from '../../base/shorten.ts'
+import { succeeds } from '../../base/errors.ts'
 import { listNames } from '../../base/files.ts'
 import { branchIn, CHECKED_OUT } from '../../base/git.ts'
 import type { End } from '../../records/events/schema.ts'
@@ -32,16 +35,12 @@ export async function commitTasks({
   // worktrees start from.
   if (on !== into || !(await hasBranch(folder, into, gitIn))) return undefined
   const tasks = relative(folder, tasksFolder)
-  if (listNames(tasksFolder).length > 0 && (await isIgnored(git, tasks)))
+  if (listNames(tasksFolder).length > 0 && (await succeeds(git('check-ignore', '--quiet', tasks))))
     return {
       reason: 'error',
       detail: `${tasks} is ignored by git, so worktrees would have no tasks`,
     }
-  const options = ['--porcelain', '-z', '--no-renames', '--untracked-files=all']
-  const paths = (await git('status', ...options, '--ignore-submodules=dirty'))
-    .split('\0')
-    .filter((line) => line !== '')
-    .map((line) => line.slice(3))
+  const paths = await changedPaths({ git })
   const isTask = (path: string) => path.startsWith(`${tasks}/`)
   const others = paths.filter((path) => !isTask(path))
   if (others.length > 0) return { reason: 'error', detail: describe(others, folder) }
@@ -51,18 +50,7 @@ export async function commitTasks({
   return undefined
 }
 
-async function isIgnored(
-  git: (...args: string[]) => Promise<string>,
-  path: string,
-): Promise<boolean> {
-  return git('check-ignore', '--quiet', path).then(
-    () => true,
-    () => false,
-  )
-}
-
 function describe(paths: readonly string[], folder: string): string {
-  const named = paths.slice(0, MOST_NAMED).join(', ')
-  const more = paths.length > MOST_NAMED ? ` and ${paths.length - MOST_NAMED} more` : ''
-  return `${folder} has uncommitted changes that worktrees would not contain: ${named}${more}; commit or stash them, then resume`
+  const named = listed(paths, MOST_NAMED)
+  return `${folder} has uncommitted changes that worktrees would not contain: ${named}; commit or stash them, then resume`
 }

@@ -1,7 +1,8 @@
 import { join } from 'node:path'
+import { dropUndefined } from '../../base/objects.ts'
 import { counted } from '../../base/amounts.ts'
 import { firstCause } from '../../base/first-cause.ts'
-import { oneLine } from '../../base/shorten.ts'
+import { oneLine, listed } from '../../base/shorten.ts'
 import { holdLock } from '../../base/linux/lock.ts'
 import type { Moving } from '../../records/events/branch-state.ts'
 import type { Context } from '../context.ts'
@@ -93,15 +94,14 @@ export class MergeLane implements MergeHost {
       tip,
       commit,
       commits,
-      copies: copies.map(([original, copy]): [string, string] => [original, copy]),
+      copies,
     }))
     this.#context.ports.emit({ type: 'merge_moving', into: this.target.name, from, to, merges })
   }
 
   reunited(copies: Candidate['copies'], from: string, to: string): void {
-    const all = copies.map(([original, copy]): [string, string] => [original, copy])
     const event = { type: 'merge_moving' as const, into: this.target.name, from, to, merges: [] }
-    this.#context.ports.emit({ ...event, copies: all })
+    this.#context.ports.emit({ ...event, copies })
   }
 
   ended({ scope, branch, tip }: HandIn, result: HandedIn): void {
@@ -109,19 +109,18 @@ export class MergeLane implements MergeHost {
     const { emit } = this.#context.ports
     switch (result.kind) {
       case 'merged': {
-        const copies = result.copies.map(([original, copy]): [string, string] => [original, copy])
-        const { commit, commits, aside } = result
-        const more = {
-          ...(commits === undefined ? {} : { commits }),
-          ...(copies.length === 0 ? {} : { copies }),
-          ...(aside === undefined ? {} : { aside }),
-        }
+        const { commit, copies, commits, aside } = result
+        const more = dropUndefined({
+          commits,
+          copies: copies.length === 0 ? undefined : copies,
+          aside,
+        })
         emit({ ...place, result: 'merged', commit, ...more })
         return
       }
       case 'conflict': {
         const { files, others } = result
-        const detail = `conflicts with ${this.target.name} in ${counted(files.length, 'file')}: ${listShortly(files)}`
+        const detail = `conflicts with ${this.target.name} in ${counted(files.length, 'file')}: ${listed(files, MOST_NAMED)}`
         const feedback = conflictFeedback(this.target.name, files, others)
         emit({ ...place, result: 'conflict', files: [...files], detail, feedback })
         return
@@ -169,11 +168,6 @@ export class MergeLane implements MergeHost {
 const MOST_NAMED = 5
 /** Maximum number of files to name in a prompt, whose length is limited. */
 const MOST_LISTED = 50
-
-function listShortly(names: readonly string[]): string {
-  const shown = names.slice(0, MOST_NAMED).join(', ')
-  return names.length > MOST_NAMED ? `${shown} and ${names.length - MOST_NAMED} more` : shown
-}
 
 function conflictFeedback(
   into: string,

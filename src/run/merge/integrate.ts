@@ -28,6 +28,9 @@ export interface Integration {
   readonly branch: string
 }
 
+/** Commits and their copies, as in events. */
+export type Copies = [original: string, copy: string][]
+
 export type Integrated =
   | {
       readonly kind: 'ready'
@@ -35,7 +38,7 @@ export type Integrated =
       /** How many commits of the branch are new in it. */
       readonly commits: number
       /** The commits of the branch and their copies, oldest first; empty if they are used as they are. */
-      readonly copies: readonly (readonly [original: string, copy: string])[]
+      readonly copies: Copies
     }
   | Conflict
 
@@ -119,7 +122,7 @@ async function copy(
   const copied = (await git('rev-list', '--reverse', 'HEAD', `^${request.onto}`, '--'))
     .trim()
     .split('\n')
-  const copies = commits.map((commit, at) => [commit, copied[at]!] as const)
+  const copies = commits.map((commit, at): Copies[number] => [commit, copied[at]!])
   return { kind: 'ready', commit: copied.at(-1)!, commits: copies.length, copies }
 }
 

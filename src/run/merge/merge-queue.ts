@@ -5,6 +5,7 @@ import {
   type Conflict,
   type IntegrationTree,
   type MergeMethod,
+  type Copies,
 } from './integrate.ts'
 
 /** The work that a branch hands in. */
@@ -28,8 +29,6 @@ export interface Candidate {
   readonly commits?: number | undefined
   readonly copies: Copies
 }
-
-type Copies = readonly (readonly [string, string])[]
 
 export type HandedIn =
   | {

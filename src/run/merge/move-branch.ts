@@ -1,6 +1,6 @@
 import { readFileSync, readlinkSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { errorText, UserError } from '../../base/errors.ts'
+import { errorText, UserError, succeeds } from '../../base/errors.ts'
 import { lstatOf } from '../../base/files.ts'
 import { branchIn, CHECKED_OUT } from '../../base/git.ts'
 import { readOrEmpty } from '../../base/repository.ts'
@@ -85,11 +85,7 @@ export async function followFiles(
   const folder = await checkedOutIn(top, branch, gitIn)
   if (folder === undefined || (await whyUnusable(top, gitIn)) !== undefined) return
   const git: Git = (...args) => gitIn(folder, ...args)
-  const isIndexOf = (commit: string) =>
-    git('diff-index', '--cached', '--quiet', commit).then(
-      () => true,
-      () => false,
-    )
+  const isIndexOf = (commit: string) => succeeds(git('diff-index', '--cached', '--quiet', commit))
   // After a reset by the user, the files stay as they are.
   if (!(await isAncestor(git, from, to)) || (await isIndexOf(to)) || !(await isIndexOf(from)))
     return
@@ -150,7 +146,7 @@ export async function completeMove(
   rmSync(resolve(folder, (await git('rev-parse', '--git-path', 'index.lock')).trim()), {
     force: true,
   })
-  const changes = await changedPaths(git, from, to)
+  const changes = await changesBetween(git, from, to)
   const written = changes.filter(({ path }) => {
     const found = compare(join(folder, path), join(checkout, path))
     if (found === 'begun') rmSync(join(folder, path))
@@ -167,7 +163,7 @@ interface Change {
 }
 
 /** Paths that differ between two commits, as in the second. */
-async function changedPaths(git: Git, from: string, to: string): Promise<Change[]> {
+async function changesBetween(git: Git, from: string, to: string): Promise<Change[]> {
   const fields = (await git('diff-tree', '-r', '-z', '--no-renames', from, to)).split('\0')
   const changes: Change[] = []
   for (let at = 0; at + 1 < fields.length; at += 2) {

@@ -1,5 +1,6 @@
-import { existsSync, rmdirSync, rmSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { removeIfEmpty } from '../../base/files.ts'
 import { afterAwake } from '../../base/awake.ts'
 import { errorText } from '../../base/errors.ts'
 import { firstCause } from '../../base/first-cause.ts'
@@ -163,14 +164,6 @@ export class Worktrees {
     const next = this.#last.then(work, work)
     this.#last = next.catch(() => undefined)
     return next
-  }
-}
-
-function removeIfEmpty(folder: string): void {
-  try {
-    rmdirSync(folder)
-  } catch {
-    // Other worktrees are still in it.
   }
 }
 
