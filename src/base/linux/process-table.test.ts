@@ -1,6 +1,8 @@
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
-import { readOwnChildren, readProcesses } from './process-table.ts'
+import { join } from 'node:path'
+import { makeProject, sh } from '../../../tests/support/project.ts'
+import { readOwnChildren, readProcesses, readVariable } from './process-table.ts'
 
 test('a child is among the processes, and among our own children until it is waited for', async () => {
   const child = Bun.spawn(['sleep', '999'])
@@ -27,3 +29,18 @@ test.if(process.platform === 'linux')('kernel threads are not processes', () => 
     [],
   )
 })
+
+test.if(process.platform === 'linux')(
+  'the environment of a process is known even while it starts another program',
+  async () => {
+    const script = join(makeProject({ again: sh('exec "$0"') }), 'again')
+    const child = Bun.spawn([script], { env: { ...process.env, SEEN: 'yes' } })
+    try {
+      const found = Array.from({ length: 3000 }, () => readVariable(child.pid, 'SEEN'))
+      expect(new Set(found)).toEqual(new Set(['yes']))
+    } finally {
+      child.kill('SIGKILL')
+      await child.exited
+    }
+  },
+)

@@ -44,8 +44,23 @@ export function readProc(pid: number, file: string): string | undefined {
 
 /** A variable of the environment with which a process was started (Linux). */
 export function readVariable(pid: number, name: string): string | undefined {
-  const entries = readProc(pid, 'environ')?.split('\0') ?? []
+  const entries = readEnvironment(pid).split('\0')
   return entries.find((entry) => entry.startsWith(`${name}=`))?.slice(name.length + 1)
+}
+
+/** How long to wait for a process to start its program. */
+const EXEC_MS = 100
+
+/** While a process starts another program, the kernel shows neither its arguments nor its environment. */
+function readEnvironment(pid: number): string {
+  for (const end = performance.now() + EXEC_MS; performance.now() < end; Bun.sleepSync(1)) {
+    const environment = readProc(pid, 'environ')
+    if (environment !== '') return environment ?? ''
+    // With arguments, it has started its program by now.
+    if (readProc(pid, 'cmdline') !== '') return readProc(pid, 'environ') ?? ''
+    if (readStat(pid)?.isDead !== false) return ''
+  }
+  return ''
 }
 
 /** The processes whose current folder is this one or inside it (Linux). */
