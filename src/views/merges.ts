@@ -46,7 +46,8 @@ interface LeftWork {
 
 /** Commands and paths relative to the reader's folder. */
 export interface Reader {
-  readonly git: (words: string) => string
+  /** In the folder of the run, unless that is not inside of `place`. */
+  readonly git: (words: string, place?: string) => string
   /** The path, as short as possible. */
   readonly path: (path: string) => string
 }
@@ -59,7 +60,11 @@ export function readerIn(here: string | undefined, cwd: string | undefined): Rea
     return short.length < path.length ? short : path
   }
   return {
-    git: (words) => `git ${isElsewhere ? `-C ${shellWord(cwd!)} ` : ''}${words}`,
+    git(words, place) {
+      const isThere = place === undefined || `${cwd}/`.startsWith(`${place}/`)
+      const folder = isThere ? (isElsewhere ? cwd : undefined) : place
+      return `git ${folder === undefined ? '' : `-C ${shellWord(folder)} `}${words}`
+    },
     path: (path) => (cwd === undefined || cwd !== here ? path : shorten(path)),
   }
 }
@@ -118,7 +123,7 @@ function lastMerged(branches: readonly BranchState[]): MergeEnded | undefined {
 }
 
 function workAside(
-  { branch, into, isDiverged = false }: AsideWork,
+  { branch, into, isDiverged = false, isDeleted = false, place }: AsideWork,
   branches: readonly BranchState[],
   reader: Reader,
 ): LeftWork {
@@ -126,9 +131,13 @@ function workAside(
   const [why] = branches.flatMap(({ into: target, lastMerge }) =>
     target === into && lastMerge?.aside ? [lastMerge.aside] : [],
   )
-  const command = reader.git(
-    `merge ${isDiverged ? '' : '--ff-only --no-overwrite-ignore '}${shellWord(branch)}`,
-  )
+  const options = isDiverged ? '' : '--ff-only --no-overwrite-ignore '
+  const merge = `merge ${options}${shellWord(branch)}`
+  const command = isDeleted
+    ? reader.git(`branch ${shellWord(into)} ${shellWord(branch)}`)
+    : place === undefined
+      ? `${reader.git(`switch ${shellWord(into)}`)} && ${reader.git(merge)}`
+      : reader.git(merge, place)
   return {
     words: `Merged work is on ${branch}, not yet on ${into}${why === undefined ? '' : `: ${inOneLine(why)}`}`,
     next: [command, `bring it to ${into}`],

@@ -241,6 +241,23 @@ test.each([
   },
 )
 
+test('a branch that an agent deletes is restored with its last known commit', async () => {
+  const agent = sh(
+    '[ $FORKHESTRA_SCOPE = s1/c1/i2 ] && git update-ref -d "$(git symbolic-ref HEAD)"',
+    'case $FORKHESTRA_SCOPE in s1/c1/*) [ "$FORKHESTRA_ITERATION" = 2 ] && echo ORCHESTRA_COMPLETE && exit;; esac',
+    ...WORK,
+  )
+  const step = { agent: './agent', name: 'a', iterations: 3, copies: 2, prompt: 'Work.' }
+  const cwd = makeBranchProject([step], { agent })
+  const { code, stderr } = await runBranches(cwd)
+  expect([code, stderr]).toEqual([0, expect.stringContaining('was deleted; it was restored')])
+  expect(await brokenPromises(cwd)).toEqual([])
+  expect(filesOf(cwd)).toEqual(
+    expect.arrayContaining(ALL.filter((name) => !name.endsWith('c1-i2'))),
+  )
+  expect(leftovers(cwd)).toEqual([])
+})
+
 test('if an agent deletes the target branch, merges go to another one', async () => {
   const { cwd, code, stderr, run } = await spoil('git update-ref -d refs/heads/main')
   const aside = `forkhestra/${run}/merged`

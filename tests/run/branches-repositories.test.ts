@@ -269,6 +269,7 @@ test('a person who deletes the base branch meanwhile', async () => {
   })
   expect(code).toBe(0)
   expect(stderr).toContain('branch main was deleted')
+  expect(stderr).toContain(`To bring it to main: git branch main forkhestra/${run}/merged`)
   expect(commitsOf(cwd, `forkhestra/${run}/merged`)).toEqual(COMMITTED)
 })
 
@@ -296,6 +297,27 @@ test('worktrees that somebody deleted or broke before the resume', async () => {
   expect(git(cwd, 'ls-files')).toContain('by-hand')
   expect(readdirSync(`${two}.2`)).toContain('by-hand')
   expect((await inProject(cwd, 'worktrees')).stdout).toContain('git does not know this folder')
+})
+
+test('branches that somebody deleted before the resume', async () => {
+  const agent = sh(
+    `[ $FORKHESTRA_ITERATION = 1 ] && { ${WORK.slice(0, 2).join('; ')}; exit; }`,
+    'echo begun; [ -e "$FORKHESTRA_RECORD/go" ] || exec sleep 60',
+    'echo ORCHESTRA_COMPLETE',
+  )
+  const cwd = makeBranchProject([STEP], { agent })
+  const running = startBranches(cwd)
+  for (const copy of [1, 2]) await running.printed(`a#${copy} │ begun`)
+  running.signal('SIGINT')
+  expect((await running.finished).code).toBe(130)
+  rmSync(`${cwd}.worktrees`, { recursive: true })
+  git(cwd, 'worktree', 'prune')
+  git(cwd, 'branch', '-qD', ...branchesOf(cwd).filter((name) => name !== 'main'))
+  git(cwd, 'gc', '-q', '--prune=now')
+  writeFileSync(join(cwd, 'forge/orch/runs', runsOf(cwd)[0]!, 'go'), '')
+  expect((await inProject(cwd, 'resume')).code).toBe(0)
+  expect(commitsOf(cwd)).toEqual(COMMITTED)
+  expect(leftovers(cwd)).toEqual([])
 })
 
 test('a worktree that an agent made read-only', async () => {

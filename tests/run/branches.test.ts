@@ -166,6 +166,12 @@ describe('copies of a step', () => {
     expect((await runBranches(cwd)).stderr).toContain(
       'do not have these ignored files: .state, node_modules',
     )
+    // What git has is not replaced by what would then be committed.
+    git(cwd, 'add', '-f', '.env')
+    git(cwd, 'commit', '-qm', 'settings')
+    git(cwd, 'update-index', '--assume-unchanged', '.env')
+    writeFileSync(join(cwd, '.env'), 'mine\n')
+    expect((await runBranches(cwd)).stdout).toContain('check#1 │ secret-free\ncheck#1 │ made\n')
   })
 
   test('make no progress when they are brought up to date', async () => {

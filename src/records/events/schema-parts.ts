@@ -171,6 +171,8 @@ export const asideWork = z
     branch: z.string(),
     into: z.string().describe('The git branch that it belongs to.'),
     isDiverged: flag('True if that branch has other commits.'),
+    isDeleted: flag('True if that branch does not exist.'),
+    place: z.string().optional().describe('Where that branch is checked out.'),
   })
   .describe('A branch of the run with merged work.')
 

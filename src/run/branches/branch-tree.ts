@@ -114,7 +114,11 @@ export async function returnToBranch(
   }
   const now = await tipOfTree(tree)
   if (before === undefined || now === before) return notes
-  if (now !== undefined && (await isAncestor(git, before, now))) return notes
+  if (now === undefined) {
+    await git('update-ref', `refs/heads/${branch}`, before)
+    return [...notes, `${branch} was deleted; it was restored with its last known commit`]
+  }
+  if (await isAncestor(git, before, now)) return notes
   await keep(tree, before)
   return [
     ...notes,

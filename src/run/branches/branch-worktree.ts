@@ -128,8 +128,10 @@ export function copyInto(path: string, { top, inside }: Site, names: readonly st
       const folder = realpathSync(dirname(target))
       if (relative(realpathSync(path), folder).startsWith('..'))
         return [`${name}: outside of the worktree`]
+      // What the branch contains stays; otherwise, a copied secret would be committed.
       cpSync(join(top, inside, name), join(folder, basename(target)), {
         recursive: true,
+        force: false,
         verbatimSymlinks: true,
       })
       return []

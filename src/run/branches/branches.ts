@@ -137,11 +137,8 @@ export class Branches {
       await this.#laneTo(into, base)
     for (const lane of this.#lanes.values()) {
       await lane.target.followFiles().catch(() => undefined)
-      const found = await lane.target.tip().catch(() => undefined)
-      const { name, aside } = lane.target
-      if (found === undefined || !(await lane.target.hasAside())) continue
-      const isDiverged = found.kind === 'diverged'
-      left.push({ branch: aside, into: name, ...(isDiverged ? { isDiverged } : {}) })
+      const work = await lane.target.workAside().catch(() => undefined)
+      if (work !== undefined) left.push(work)
     }
     return left
   }
@@ -163,7 +160,8 @@ export class Branches {
       const { branch, path, base } = start
       ports.emit({ type: 'branch_started', scope: [...scope], branch, path, base, into })
     }
-    const made = await makeWorktree(site, start, gitIn)
+    const base = (isContinued ? await this.#lastTip(known) : undefined) ?? start.base
+    const made = await makeWorktree(site, { ...start, base }, gitIn)
     const tree: BranchTree = { ...made, branch: start.branch, git: gitOf(gitIn, made) }
     // An earlier process was killed before it could.
     if (!made.isNew) for (const note of repair(tree)) this.#warn(`${name}: ${note}`)
@@ -172,6 +170,14 @@ export class Branches {
     const parts = { scope, plan, lastSteps, tree, inside, lane, ports, name }
     const branch = new OpenBranch(parts)
     return { branch, made }
+  }
+
+  /** The last known commit of a branch, in case somebody deleted the branch. */
+  async #lastTip({ tip }: BranchState): Promise<string | undefined> {
+    const { site, gitIn } = await this.#repository()
+    if (tip === undefined) return undefined
+    const found = gitIn(site.top, 'cat-file', '-e', `${tip}^{commit}`).then(() => tip)
+    return found.catch(() => undefined)
   }
 
   /** The names of a new branch, and where it starts. */

@@ -51,6 +51,8 @@ export class OpenBranch {
   readonly #lane: MergeLane
   readonly #ports: Ports
   readonly #name: string
+  /** The last commit of the target branch that the worktree was updated to. */
+  #given: string | undefined
 
   constructor({ scope, plan, lastSteps, tree, inside, lane, ports, name }: Parts) {
     this.scope = scope
@@ -79,7 +81,9 @@ export class OpenBranch {
     try {
       const found = await this.#lane.target.tip()
       if (found.kind === 'diverged') return false
-      return await bringTo(this.tree, found.commit, (tip) => this.#isMerged(tip))
+      const hasMoved = await bringTo(this.tree, found.commit, (tip) => this.#isMerged(tip))
+      if (hasMoved) this.#given = found.commit
+      return hasMoved
     } catch (error) {
       // The problem is reported when the work is handed in.
       if (!(error instanceof Error)) throw error
@@ -146,6 +150,7 @@ export class OpenBranch {
       tip: tip ?? base,
       method: this.plan.merge,
       gates: this.plan.verify,
+      given: this.#given ?? base,
       ...(merged === undefined ? {} : { merged: merged.tip }),
     }
     try {

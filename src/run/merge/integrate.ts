@@ -23,6 +23,8 @@ export interface Integration {
   readonly tip: string
   /** An earlier tip of the same branch that was already merged as copies. */
   readonly merged?: string | undefined
+  /** The commit of the target branch that the work builds on; a person may have removed it from there. */
+  readonly given?: string
   readonly method: MergeMethod
   /** Names the branch in a merge commit. */
   readonly branch: string
@@ -90,9 +92,13 @@ export async function isAncestor(git: Git, commit: string, of: string): Promise<
 /** The commits to copy, oldest first; undefined if merge commits are among them. */
 async function newCommits(
   git: Git,
-  { onto, tip, merged }: Integration,
+  { onto, tip, merged, given }: Integration,
 ): Promise<string[] | undefined> {
-  const without = merged === undefined ? [] : [`^${merged}`]
+  const isBelow = (commit: string) => isAncestor(git, commit, tip).catch(() => false)
+  const without = [
+    ...(merged === undefined ? [] : [`^${merged}`]),
+    ...(given !== undefined && (await isBelow(given)) ? [`^${given}`] : []),
+  ]
   const lines = await git(
     'rev-list',
     '--reverse',
@@ -102,10 +108,7 @@ async function newCommits(
     `^${onto}`,
     ...without,
   )
-  const commits = lines
-    .trim()
-    .split('\n')
-    .map((line) => line.split(' '))
+  const commits = split(lines, '\n').map((line) => line.split(' '))
   return commits.some((each) => each.length > 2) ? undefined : commits.map(([commit]) => commit!)
 }
 
@@ -114,6 +117,7 @@ async function copy(
   request: Integration,
   commits: readonly string[],
 ): Promise<Integrated> {
+  if (commits.length === 0) return { kind: 'ready', commit: request.onto, commits: 0, copies: [] }
   const { git } = tree
   // Every commit gets a copy, even one that no longer changes anything, so that each is accounted for.
   const options = ['--allow-empty', '--allow-empty-message', '--keep-redundant-commits']

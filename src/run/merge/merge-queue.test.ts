@@ -168,8 +168,7 @@ test('a branch aside that a person looks at is neither deleted nor moved without
   expect(await stage.handIn('two', two)).toMatchObject({ kind: 'merged' })
   expect(await repository.git('status', '--porcelain')).toBe('')
   expect(await repository.tip('forkhestra/r1/merged')).not.toBe('none')
-  await stage.target.tip()
-  expect(await stage.target.hasAside()).toBe(false)
+  expect(await stage.target.workAside()).toBe(undefined)
   expect(await repository.git('ls-tree', '--name-only', 'main')).toContain('c.txt')
 })
 

@@ -16,6 +16,8 @@ export interface HandIn {
   readonly tip: string
   /** An earlier tip of the branch that was merged as copies. */
   readonly merged?: string | undefined
+  /** The commit of the target branch that the work builds on. */
+  readonly given?: string
   readonly method: MergeMethod
   /** The commands that must succeed on the result. */
   readonly gates: readonly string[]

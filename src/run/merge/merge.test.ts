@@ -54,6 +54,22 @@ describe('the work of a branch is put onto another commit', () => {
     expect(done.copies.map(([original]) => original)).toEqual([tip])
   })
 
+  test.each(['with', 'without'])(
+    'without commits that a person has removed from the target meanwhile, %s own commits',
+    async (own) => {
+      const repository = await Repository.make()
+      const start = await repository.tip()
+      const given = await repository.commit('removed', { 'secret.txt': 's' })
+      const tip = own === 'with' ? await repository.branch('one', { 'c.txt': 'c' }) : given
+      await repository.git('reset', '--quiet', '--hard', start)
+      const onto = await repository.commit('person', { 'd.txt': 'd' })
+      const tree = await repository.integrationTree()
+      const done = await integrate(tree, { ...request(onto, tip), given })
+      expect(done).toMatchObject({ kind: 'ready', commits: own === 'with' ? 2 : 0 })
+      expect(existsSync(join(tree.path, 'secret.txt'))).toBe(false)
+    },
+  )
+
   test('with a merge commit, if that is wanted', async () => {
     const repository = await Repository.make()
     const tip = await repository.branch('one', { 'a.txt': 'one\n' })

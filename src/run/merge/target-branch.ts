@@ -1,4 +1,5 @@
 import { errorText } from '../../base/errors.ts'
+import type { AsideWork } from '../../records/events/schema.ts'
 import { isAncestor, type Git } from './integrate.ts'
 import {
   checkedOutIn,
@@ -155,12 +156,21 @@ export class TargetBranch {
     return checkedOutIn(this.#top, this.aside, this.#gitIn)
   }
 
-  /** Whether merged work is only on the branch of the run. */
-  async hasAside(): Promise<boolean> {
+  /** The merged work that is only on the branch of the run; undefined if there is none. */
+  async workAside(): Promise<AsideWork | undefined> {
+    const found = await this.tip()
     const aside = await this.tipOf(this.aside)
-    if (aside === undefined) return false
+    if (aside === undefined) return undefined
+    const work = { branch: this.aside, into: this.name }
     const target = await this.tipOf(this.name)
-    return target === undefined || !(await isAncestor(this.#git, aside, target))
+    if (target === undefined) return { ...work, isDeleted: true }
+    if (await isAncestor(this.#git, aside, target)) return undefined
+    const place = await checkedOutIn(this.#top, this.name, this.#gitIn)
+    return {
+      ...work,
+      ...(found.kind === 'diverged' ? { isDiverged: true } : {}),
+      ...(place === undefined ? {} : { place }),
+    }
   }
 
   /** Whether a commit was merged, into the target branch or aside. */

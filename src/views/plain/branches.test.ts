@@ -253,7 +253,13 @@ test('if the target cannot be moved, the summary says how to do it', () => {
   const aside =
     'error: Your local changes would be overwritten by merge:\n\ta.ts\nPlease commit your changes or stash them before you merge.\nAborting\n'
   show(merge(1, { commit: '2222222333', commits: 3, aside }), end('s1/c1'))
-  const left = [{ branch: 'forkhestra/r1/merged', into: 'main' }]
+  const branch = 'forkhestra/r1/merged'
+  const left = [
+    { branch, into: 'main', place: '/project' },
+    { branch, into: 'main', place: '/else where' },
+    { branch, into: 'main', isDiverged: true },
+    { branch, into: 'gone', isDeleted: true },
+  ]
   show({ type: 'run_ended', ok: true, exitCode: 0, leftovers: [], aside: left })
   expect(paper.text).toEndWith(`
 !build#1 │ [forkhestra] Merged into forkhestra/r1/merged (3 commits, 2222222): main cannot be moved: Your local changes would be overwritten by merge: a.ts; commit your changes or stash them first
@@ -264,6 +270,12 @@ build#1 │ [forkhestra] Complete after 1 iteration
 [forkhestra] Merged: 3 commits of 1 branch, now at 2222222
 ![forkhestra] Merged work is on forkhestra/r1/merged, not yet on main: Your local changes would be overwritten by merge: a.ts; commit your changes or stash them first
 ![forkhestra] To bring it to main: git merge --ff-only --no-overwrite-ignore forkhestra/r1/merged
+![forkhestra] Merged work is on forkhestra/r1/merged, not yet on main: Your local changes would be overwritten by merge: a.ts; commit your changes or stash them first
+![forkhestra] To bring it to main: git -C '/else where' merge --ff-only --no-overwrite-ignore forkhestra/r1/merged
+![forkhestra] Merged work is on forkhestra/r1/merged, not yet on main: Your local changes would be overwritten by merge: a.ts; commit your changes or stash them first
+![forkhestra] To bring it to main: git switch main && git merge forkhestra/r1/merged
+![forkhestra] Merged work is on forkhestra/r1/merged, not yet on gone
+![forkhestra] To bring it to gone: git branch gone forkhestra/r1/merged
 ![forkhestra] Worktrees kept for a resume: build#1, build#2
 `)
 })
