@@ -58,8 +58,12 @@ test('four builders build twelve tasks in worktrees, and all of their work is me
   const built = (await commits(stage)).filter((subject) => subject.startsWith('TASK-'))
   expect(new Set(built).size).toBe(12)
   expect(built).toHaveLength(12)
-  // The checks pass at every commit to which the branch was moved.
-  for (const { to, into } of ofType(result.events, 'merge_moving')) {
+  // The checks pass at every commit to which the branch was moved, and git knows of no other moves.
+  const moves = ofType(result.events, 'merge_moving')
+  const reflog = (await must(stage, 'git reflog --format=%H main')).split('\n')
+  const begun = reflog.findIndex((commit) => !moves.some(({ to }) => to === commit))
+  expect(reflog.slice(0, begun).toReversed()).toEqual(moves.map(({ to }) => to))
+  for (const { into, to } of moves) {
     expect(into).toBe('main')
     await must(stage, `git checkout -q ${to} && ${GATE}`)
   }
