@@ -199,6 +199,28 @@ describe('copies of a step', () => {
     expect(stderr).toContain('exit 7')
     expect((await inProject(cwd, 'resume')).code).toBe(1)
   })
+
+  test.each([
+    ['step', (step: object, more: object) => ({ ...step, ...more })],
+    ['group', (step: object, more: object) => ({ sequence: [step], ...more })],
+  ])('of a %s are set up on their own, and one that fails ends no other', async (_, make) => {
+    const setup =
+      'case $FORKHESTRA_SCOPE in */c1*) exit 7;; *) echo "$FORKHESTRA_SCOPE" > made; esac'
+    const agent = sh('cat made', 'echo ORCHESTRA_COMPLETE')
+    const cwd = makeBranchProject(
+      [make({ agent: './agent', iterations: 2 }, { copies: 2, setup })],
+      {
+        agent,
+        '.gitignore': '.state\n.config\nmade\n',
+      },
+    )
+    const { code, events, stdout } = await runBranches(cwd)
+    expect(code).toBe(1)
+    expect(stdout).toMatch(/#2 │ \w+\/c2/)
+    const ends = ofType(events, 'step_ended').map(({ scope, reason }) => `${scope[1]} ${reason}`)
+    expect(ends.toSorted()).toEqual(['c1 error', 'c2 marker'])
+    expect(stdout.match(/In parallel/g)).toHaveLength(1)
+  })
 })
 
 describe('a branch that git cannot merge is not complete', () => {

@@ -5,13 +5,20 @@ import type { End, Reason } from '../../records/events/schema.ts'
 import { groupAt, isEverythingSettled, type RunState } from '../../records/events/state.ts'
 import { isComplete, isSettled } from '../../records/events/step-state.ts'
 import { keyOfScope } from '../../records/events/tree.ts'
-import { lastSteps, NO_STEPS, type Node, type StepNode } from '../../chain/plan/plan.ts'
+import { lastSteps, NO_STEPS, type StepNode } from '../../chain/plan/plan.ts'
 import type { OpenBranch } from '../branches/open-branch.ts'
 import { scopeOf } from '../place.ts'
 import { isStopping } from '../ports.ts'
 import { ProgressWatch } from '../progress/progress-watch.ts'
 import { tasksBeside } from './builders.ts'
-import { nameOf, stateOf, stepInstances, type GroupInstance, type Instance } from './instances.ts'
+import {
+  nameOf,
+  stateOf,
+  stepInstances,
+  stepsIn,
+  type GroupInstance,
+  type Instance,
+} from './instances.ts'
 import type { OpenRun } from './open-run.ts'
 import type { Judgement } from './judge.ts'
 
@@ -73,12 +80,11 @@ function isWhole({ id }: Instance): boolean {
 
 /** For the environment of commands that belong to no step. */
 function firstStepOf(instance: Instance, state: RunState): StepNode {
-  const parts: readonly Node[] = isWhole(instance) ? stepsIn(instance) : [instance]
-  return parts.flatMap((part) => stepInstances(part, instance.within, state))[0]!
-}
-
-function stepsIn(instance: Instance): readonly Node[] {
-  return instance.kind === 'step' ? [instance] : instance.of
+  const isGroup = isWhole(instance) && instance.kind !== 'step'
+  const steps = isGroup
+    ? instance.of.flatMap((part) => stepInstances(part, instance.within, state))
+    : stepsIn(instance, state)
+  return steps[0]!
 }
 
 function isSettledIn(state: RunState, instance: Instance): boolean {

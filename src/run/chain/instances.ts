@@ -36,11 +36,14 @@ export function stateOf(state: RunState, instance: Instance) {
 
 /** All instances of the steps of a node in their current rounds. */
 export function stepInstances(node: Node, within: readonly string[], state: RunState): StepNode[] {
-  return instancesOf(node, within).flatMap((instance) => {
-    if (instance.kind === 'step') return [instance]
-    const scope = scopeOf(instance, groupState(state, instance).round)
-    return instance.of.flatMap((part) => stepInstances(part, scope, state))
-  })
+  return instancesOf(node, within).flatMap((instance) => stepsIn(instance, state))
+}
+
+/** The step, or all instances of the steps of one copy of a group. */
+export function stepsIn(instance: Instance, state: RunState): StepNode[] {
+  if (instance.kind === 'step') return [instance]
+  const scope = scopeOf(instance, groupState(state, instance).round)
+  return instance.of.flatMap((part) => stepInstances(part, scope, state))
 }
 
 /** How an item of a list ended, including all its copies. */

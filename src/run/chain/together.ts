@@ -5,7 +5,7 @@ import { keyOfScope } from '../../records/events/tree.ts'
 import { ProgressWatch } from '../progress/progress-watch.ts'
 import { scopeOf } from '../place.ts'
 import { interrupted, isCancelled, isStopping, stopReason } from '../ports.ts'
-import { groupState, nameOf, stateOf, stepInstances, type Instance } from './instances.ts'
+import { groupState, nameOf, stateOf, stepsIn, type Instance } from './instances.ts'
 import type { OpenRun } from './open-run.ts'
 import { Builders, tasksBeside } from './builders.ts'
 import { prepareBranches } from './in-branch.ts'
@@ -67,7 +67,7 @@ function nextSteps(instance: Instance, state: RunState): string[] {
 /** Ends items that have not ended and cannot continue. */
 export function endInstance(instance: Instance, end: End, { ports }: OpenRun): void {
   const { emit, state } = ports
-  for (const step of stepInstances(instance, instance.within, state()))
+  for (const step of stepsIn(instance, state()))
     if (stepAt(state(), step).reason === undefined) endStep(step, end, ports)
   if (instance.kind === 'step') return
   const { reason, round, spent } = groupState(state(), instance)
