@@ -176,13 +176,19 @@ function adviceForCommand(option: string): string {
 const NO_MARKER =
   'The agent never printed ORCHESTRA_COMPLETE on its own line, which completes a loop; see docs/reference/marker.md'
 
-/** What to do next, unless the reason makes it obvious. `maybeMarked`: a marker was seen, or none is needed. */
+const CHECK_IN_WORKTREE =
+  'Run the check in a clean clone, fix what it reports, then resume; if it needs ignored files: forkhestra resume --verify "SETUP && CHECK"'
+
+/**
+ * What to do next, unless the reason makes it obvious. `maybeMarked`: a marker was seen, or none is needed;
+ * `isInBranch`: the step has worked in a worktree of its own.
+ */
 export function adviceFor(
   { agent, reason, detail, cause, lastOutcome, failures }: StepState,
-  maybeMarked: boolean,
+  { maybeMarked, isInBranch }: { readonly maybeMarked: boolean; readonly isInBranch: boolean },
 ): string | undefined {
   if (cause === 'tasks_ready') return buildTheRest(agent)
-  const advice = cause && ADVICE[cause]
+  const advice = cause === 'check_failed' && isInBranch ? CHECK_IN_WORKTREE : cause && ADVICE[cause]
   switch (reason) {
     case 'error':
       return lastOutcome?.kind === 'spawn_failed' ? lastOutcome.hint : advice

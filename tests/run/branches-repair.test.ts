@@ -66,6 +66,23 @@ test('an agent that changes nothing about a refused merge stalls', async () => {
   expect(stdout).toMatch(/^\[forkhestra\] Failed at step 1: \S+#\d \(stalled: /m)
 })
 
+test('checks that fail without ignored files say how to continue', async () => {
+  const steps = [{ agent: './builder', iterations: 9, copies: 2, prompt: 'Build.' }]
+  const files = { '.gitignore': '.state\n.config\ndeps\n', 'deps/one': '', builder: BUILDER }
+  const agents = { './builder': { tasks: true } }
+  const cwd = makeBranchProject(steps, files, { verify: 'ls deps' }, agents)
+  tasks(cwd, 'create', 'Only')
+  const { code, stdout, stderr } = await runBranches(cwd)
+  expect(code).toBe(1)
+  expect(stdout).toMatch(/builder#\d \(error: the checks already fail on main: ls deps: exit 2\)\n/)
+  expect(stderr).toContain(
+    '[forkhestra] Run the check in a clean clone, fix what it reports, then resume; if it needs ignored files: forkhestra resume --verify "SETUP && CHECK"\n',
+  )
+  const resumed = await inProject(cwd, 'resume', '--verify', 'mkdir -p deps && ls deps')
+  expect([resumed.code, resumed.stdout]).toEqual([0, resumed.stdout])
+  expect(leftovers(cwd)).toEqual([])
+})
+
 test('a check that fails although all tasks are done is repaired', async () => {
   const cwd = makeProject(sh('git rm -q bad; git commit -qm "Repair"'))
   tasks(cwd, 'create', 'Only')

@@ -48,13 +48,19 @@ export function branchAround(
   { branches = [] }: WithBranches,
   scope: readonly string[],
 ): BranchState | undefined {
-  const key = `${keyOfScope(scope)}/`
-  // A branch for the whole chain has no scope.
-  const isAround = (each: BranchState) =>
-    each.scope.length === 0 || key.startsWith(`${keyOfScope(each.scope)}/`)
   return branches
-    .filter((each) => each.isOpen && isAround(each))
+    .filter((each) => each.isOpen && isAround(each, keyOfScope(scope)))
     .toSorted((one, other) => other.scope.length - one.scope.length)[0]
+}
+
+/** Whether a step has worked in a worktree of its own. */
+export function isInBranch({ branches = [] }: WithBranches, key: string): boolean {
+  return branches.some((each) => isAround(each, key))
+}
+
+function isAround({ scope }: BranchState, key: string): boolean {
+  // A branch for the whole chain has no scope.
+  return scope.length === 0 || `${key}/`.startsWith(`${keyOfScope(scope)}/`)
 }
 
 export function changeBranch<State extends WithBranches>(

@@ -1,3 +1,4 @@
+import { dropUndefined } from '../../base/objects.ts'
 import { branchAround, changeBranch } from './branch-state.ts'
 import type { EventBody, EventOf } from './event.ts'
 import { NEW_GROUP } from './group-state.ts'
@@ -144,7 +145,7 @@ function begin(state: RunState, event: MaybeStamped & { type: 'run_started' }): 
 
 /** Work that could not be merged goes back to the step that handed it in, if it has an iteration left. */
 function endMerge(state: RunState, event: MaybeStamped & { type: 'merge_ended' }): RunState {
-  const { branch, result, tip, commit, copies, scope, detail, feedback } = event
+  const { branch, result, tip, commit, copies, scope, detail, cause, feedback } = event
   const { commits: before = 0 } = state.branches?.find((each) => each.branch === branch) ?? {}
   const commits = before + (event.commits ?? copies?.length ?? 0)
   const merged = commit === undefined ? {} : { merged: { tip, commit }, commits }
@@ -159,9 +160,7 @@ function endMerge(state: RunState, event: MaybeStamped & { type: 'merge_ended' }
     if (result === 'merged') return { ...step, handsIn: undefined, feedback: undefined }
     const isLeft = result !== 'error' && step.iterations < (step.maxIterations ?? 1)
     if (isLeft && isFinal(step.ends)) return { ...step, handsIn: undefined, feedback }
-    const ends = isLeft
-      ? undefined
-      : { reason: result, ...(detail === undefined ? {} : { detail }) }
+    const ends = isLeft ? undefined : { reason: result, ...dropUndefined({ detail, cause }) }
     return { ...step, handsIn: undefined, ends, feedback }
   })
   return { ...changed, steps, moving }

@@ -135,6 +135,7 @@ export const eventSchema = z.discriminatedUnion('type', [
     aside: text('Why it is on a branch of the run and not yet on the target branch.'),
     files: texts('Files with conflicts.'),
     detail: text('Why it was not merged, as text.'),
+    cause: part.cause,
     feedback: text('What the next prompt says about it.'),
   }),
   z.object({

@@ -127,11 +127,14 @@ export class MergeLane implements MergeHost {
       }
       case 'gate': {
         const feedback = `${result.feedback}\n${combinedFeedback(this.target.name)}`
-        emit({ ...place, result: 'gate_failed', detail: result.detail, feedback })
+        const { detail } = result
+        emit({ ...place, result: 'gate_failed', detail, cause: 'check_failed', feedback })
         return
       }
-      case 'broken':
-        emit({ ...place, result: 'error', detail: result.detail })
+      case 'broken': {
+        const { kind: _, ...why } = result
+        emit({ ...place, result: 'error', ...why })
+      }
     }
   }
 

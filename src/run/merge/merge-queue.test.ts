@@ -115,7 +115,8 @@ test('nobody is blamed if the target branch itself fails', async () => {
   for (const result of results)
     expect(result).toEqual({
       kind: 'broken',
-      detail: 'the checks already fail on main; fix it, then resume: check failed',
+      detail: 'the checks already fail on main: check failed',
+      cause: 'check_failed',
     })
 })
 

@@ -50,6 +50,8 @@ export type HandedIn =
 interface Broken {
   readonly kind: 'broken'
   readonly detail: string
+  /** Set if the target branch itself fails the checks. */
+  readonly cause?: 'check_failed'
 }
 
 interface ClosedGate {
@@ -302,7 +304,8 @@ export class MergeQueue {
           ? asGuilty(gate)
           : {
               kind: 'broken',
-              detail: `the checks already fail on ${target.name}; fix it, then resume: ${alone.detail}`,
+              detail: `the checks already fail on ${target.name}: ${alone.detail}`,
+              cause: 'check_failed',
             },
       )
     }

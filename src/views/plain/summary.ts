@@ -1,4 +1,5 @@
 import { basename } from 'node:path'
+import { isInBranch } from '../../records/events/branch-state.ts'
 import { countTokens } from '../../records/events/spent.ts'
 import { isDone, type RunState } from '../../records/events/state.ts'
 import type { StepState } from '../../records/events/step-state.ts'
@@ -132,7 +133,10 @@ export class Summary {
     if (failed.maxIterations !== undefined && failed.failures > 0)
       this.#lines.warn(describeFailing(failed))
     for (const line of describeBlockedTasks(failed)) this.#lines.warn(line)
-    const advice = adviceFor(failed, this.#shared.maybeMarked.has(failed.key))
+    const advice = adviceFor(failed, {
+      maybeMarked: this.#shared.maybeMarked.has(failed.key),
+      isInBranch: isInBranch(this.#state, failed.key),
+    })
     if (advice !== undefined) this.#lines.warn(advice)
     if (record === undefined) return
     this.#lines.warn(`Record of the run: ${record}`)
