@@ -41,7 +41,7 @@ export const RUN_GUESSES = byWord({
   'dry simulate preview plan': 'To see what would run: --dry-run',
   'parallel jobs j concurrency':
     'To run an agent several times in parallel: --copies 4. Limit of agents at once: --max-parallel',
-  'isolation isolate': 'To run the chain in a worktree of its own: --worktree',
+  'isolation isolate': 'To run the chain in its own worktree: --worktree',
   agent: 'Name the agent without an option: forkhestra builder:5',
   'debug trace': 'For all details: --verbose',
   'quiet silent q': 'Redirect the output: > run.log. The record keeps everything: forkhestra logs',

@@ -17,7 +17,7 @@ export function getChain<
   const [, base = '', copies] = /^(.+?)(?::\d+)?(?:\*(\d+))?$/.exec(name) ?? []
   const isCounted = own(chains, base) !== undefined
   const isTyped = name.includes('->') || /:\d+$/.test(name) || Object.hasOwn(BUILT_IN_AGENTS, name)
-  const near = isCounted ? `, did you mean '${base}'?` : didYouMean(name, Object.keys(chains))
+  const near = isCounted ? ` (did you mean '${base}'?)` : didYouMean(name, Object.keys(chains))
   const advice = [
     ...(unconfigured === undefined
       ? []

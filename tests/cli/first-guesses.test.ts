@@ -16,7 +16,7 @@ test.each([
   [['planner:3', '||', 'builder:2'], 'Use: forkhestra "planner:3 || builder:2"\n'],
   [['./a', '&', './b', '&', './c'], 'Use: forkhestra "./a & ./b & ./c"\n'],
   [['--chain', 'build*4'], 'For copies of its last loop: forkhestra --chain build --copies 4\n'],
-  [['--chain', 'build:5'], "There is no chain 'build:5', did you mean 'build'?"],
+  [['--chain', 'build:5'], "There is no chain 'build:5' (did you mean 'build'?)"],
   [['--chain', 'ship'], ' has no configuration (forge/orch/chains.json).\n'],
   [['builder:2', '--copy', '4'], 'For 4 copies of the last loop: --copies 4\n'],
   [['planner:3,', 'builder:2'], 'forkhestra "planner:3 -> builder:2"'],

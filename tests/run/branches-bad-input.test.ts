@@ -168,7 +168,7 @@ test.each<[what: string, script: string, code: number, line: string]>([
     'a repository in a commit',
     'git init -q n; cd n; echo x > f; git add f; git -c user.name=n -c user.email=n commit -qm n; cd ..; git add -A 2> /dev/null; git commit -qm n',
     0,
-    'kept (a repository with work of its own: n)',
+    'kept (a nested repository with work that no remote has: n)',
   ],
   [
     'a repository',

@@ -80,7 +80,7 @@ test('a commit in a submodule keeps the worktree', async () => {
   git(cwd, ...allow, 'submodule', '--quiet', 'add', library, 'sub')
   git(cwd, 'commit', '-qm', 'submodule')
   const { stderr } = await runIn(cwd)
-  expect(stderr).toContain('a repository with work of its own: sub')
+  expect(stderr).toContain('a nested repository with work that no remote has: sub')
   expect(worktreesOf(cwd).length).toBeGreaterThan(0)
   expect((await inProject(cwd, 'worktrees', '--clean')).code).toBe(1)
   expect(worktreesOf(cwd).length).toBeGreaterThan(0)

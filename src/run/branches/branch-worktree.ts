@@ -127,7 +127,7 @@ export function copyInto(path: string, { top, inside }: Site, names: readonly st
       // A symbolic link in the repository must not lead out of the worktree.
       const folder = realpathSync(dirname(target))
       if (relative(realpathSync(path), folder).startsWith('..'))
-        return [`${name}: outside of the worktree`]
+        return [`${name}: outside the worktree`]
       // What the branch contains stays; otherwise, a copied secret would be committed.
       cpSync(join(top, inside, name), join(folder, basename(target)), {
         recursive: true,

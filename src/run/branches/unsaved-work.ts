@@ -15,7 +15,7 @@ export async function unsavedWork(
     ...((await isAwayWithCommits(tree, isMerged)) ? ['commits on no branch'] : []),
     ...(operation === undefined ? [] : [`${operation} in progress`]),
     ...(isDirty ? ['uncommitted changes'] : []),
-    ...repositories.map((path) => `a repository with work of its own: ${path}`),
+    ...repositories.map((path) => `a nested repository with work that no remote has: ${path}`),
   ]
 }
 
@@ -62,7 +62,7 @@ async function ownRepositories(tree: BranchTree): Promise<string[]> {
     .map((line) => line.slice(line.indexOf('\t') + 1))
     .filter((name) => existsSync(join(path, name, '.git')))
   const found: string[] = []
-  // The worktree was turned into a repository of its own.
+  // The worktree was turned into a separate repository.
   if (lstatOf(join(path, '.git'))?.isDirectory() === true) found.push('.')
   for (const name of links) if (await hasOwnWork(tree, join(path, name))) found.push(name)
   return found

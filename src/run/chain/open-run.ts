@@ -17,7 +17,7 @@ export interface OpenRun extends Context {
   readonly queues: RunQueues
   /** Loaded when the first branch needs a worktree. */
   readonly branches: LazyBranches
-  /** The branch that this part of the run works in, if it has a worktree of its own. */
+  /** The branch that this part of the run works in, if it has its own worktree. */
   readonly branch?: OpenBranch
   /** The parallel agents that build from tasks; absent if nothing runs in parallel. */
   readonly builders?: Builders

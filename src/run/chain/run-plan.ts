@@ -121,7 +121,7 @@ async function walkChain(run: OpenRun): Promise<void> {
   }
 }
 
-/** Runs the chain as a branch of its own. */
+/** Runs the whole chain as one branch. */
 async function runInWorktree(chain: GroupInstance, run: OpenRun): Promise<void> {
   const refused =
     (await prepareBranches([chain], run)) ??
