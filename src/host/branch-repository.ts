@@ -11,7 +11,7 @@ import { askGitSync } from '../base/tracked.ts'
 import { hasWorktrees } from '../chain/plan/branches.ts'
 import type { Plan } from '../chain/plan/plan.ts'
 import { findTaskFolders } from '../tasks/folders.ts'
-import { findOperation } from './git-operations.ts'
+import { findOperation } from '../base/git-operations.ts'
 
 /**
  * Refuses a run with worktrees if the repository does not support them, or has uncommitted changes, which

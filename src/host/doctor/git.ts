@@ -5,7 +5,7 @@ import { formatDuration } from '../../base/durations.ts'
 import { listNames, readTextFile, realPathOf, statOf } from '../../base/files.ts'
 import { SAFE_GIT, WITHOUT_FETCHING } from '../../base/git.ts'
 import { printable } from '../../base/terminal/printable.ts'
-import { findOperation } from '../git-operations.ts'
+import { findOperation } from '../../base/git-operations.ts'
 import { ok, problem, warning, type Check, type CheckContext } from './check.ts'
 import { runBriefly, findProgram } from './program.ts'
 

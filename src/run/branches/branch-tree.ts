@@ -1,5 +1,6 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { findOperation } from '../../base/git-operations.ts'
 import { succeeds } from '../../base/errors.ts'
 import { lstatOf, realPathOf } from '../../base/files.ts'
 import { branchIn, CHECKED_OUT } from '../../base/git.ts'
@@ -16,7 +17,7 @@ export interface BranchTree {
   readonly git: Git
 }
 
-/** Unlike the other operations, a merge is completed by a commit. */
+/** Unlike other operations, a merge is completed by a commit. */
 const MERGE = 'a merge'
 
 /** The last commit of its branch; undefined if the branch was deleted. */
@@ -25,20 +26,9 @@ async function tipOfTree({ git, branch }: BranchTree): Promise<string | undefine
   return (await git('for-each-ref', '--format=%(objectname)', ref)).trim() || undefined
 }
 
-/** Git operations, by the file that exists while one is in progress. */
-const OPERATIONS: readonly (readonly [file: string, what: string])[] = [
-  ['rebase-merge', 'a rebase'],
-  ['rebase-apply', 'a rebase'],
-  ['MERGE_HEAD', MERGE],
-  ['CHERRY_PICK_HEAD', 'a cherry-pick'],
-  ['REVERT_HEAD', 'a revert'],
-  ['sequencer', 'a cherry-pick'],
-  ['BISECT_LOG', 'a bisect'],
-]
-
 /** `a rebase`, if one is in progress. */
 export function operationIn({ gitDir }: Pick<BranchTree, 'gitDir'>): string | undefined {
-  return OPERATIONS.find(([file]) => existsSync(join(gitDir, file)))?.[1]
+  return findOperation(gitDir)?.what
 }
 
 /** Repairs whatever prevents git from working in a worktree. Returns warnings. */

@@ -1,25 +1,13 @@
 import { chmodSync, existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { findOperation } from '../../base/git-operations.ts'
 import { lstatOf } from '../../base/files.ts'
 import { readOrEmpty } from '../../base/repository.ts'
 
-/** Files in the git directory of a worktree that mean an unfinished operation. */
-const IN_PROGRESS = [
-  'MERGE_HEAD',
-  'CHERRY_PICK_HEAD',
-  'REVERT_HEAD',
-  'BISECT_LOG',
-  'BISECT_START',
-  'rebase-merge',
-  'rebase-apply',
-  'sequencer',
-  // Submodules that were checked out there.
-  'modules',
-]
-
-/** Whether a merge, rebase or similar operation is in progress in a worktree. */
+/** Whether a merge, rebase or similar operation is in progress in a worktree, or submodules were checked out there. */
 function isUnfinished(gitDir: string): boolean {
-  return IN_PROGRESS.some((name) => existsSync(join(gitDir, name)))
+  const others = ['BISECT_START', 'modules'].map((name) => join(gitDir, name))
+  return findOperation(gitDir) !== undefined || others.some((path) => existsSync(path))
 }
 
 /** Runs git in one worktree. */

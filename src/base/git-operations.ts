@@ -9,6 +9,7 @@ const IN_PROGRESS: readonly (readonly [file: string, what: string, command: stri
   ['MERGE_HEAD', 'a merge', 'git merge'],
   ['CHERRY_PICK_HEAD', 'a cherry-pick', 'git cherry-pick'],
   ['REVERT_HEAD', 'a revert', 'git revert'],
+  ['sequencer', 'a cherry-pick', 'git cherry-pick'],
 ]
 
 interface GitOperation {
