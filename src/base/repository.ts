@@ -16,8 +16,8 @@ export function repositoryTop(folder: string): string | undefined {
 
 /**
  * The git folder of a checkout; undefined if there is none. A file `.git` may have come with the project
- * and point anywhere, so it counts only if the git folder points back: that of a worktree names the file,
- * that of a submodule the working tree. Symbolic links are ignored.
+ * and point anywhere, so it counts only if it leads to a git folder that points back: that of a worktree
+ * names the file, that of a submodule the working tree. Symbolic links are ignored.
  */
 export function gitFolder(top: string): string | undefined {
   const path = join(top, '.git')
@@ -38,7 +38,11 @@ function pointsBack(folder: string, top: string): boolean {
   if (tree !== undefined) return isSame(resolve(folder, tree), top)
   // `git init --separate-git-dir` records neither; any other folder is bare, or belongs to its parent.
   const isBare = /^\s*bare\s*=\s*true/im.test(settings.join('\n'))
-  return !isBare && basename(realPathOf(folder) ?? '.git') !== '.git'
+  return !isBare && isGitFolder(folder) && basename(realPathOf(folder) ?? '.git') !== '.git'
+}
+
+function isGitFolder(folder: string): boolean {
+  return ['HEAD', 'objects', 'refs'].every((name) => statOf(join(folder, name)) !== undefined)
 }
 
 /** The git folder that the worktrees of a clone share. */
@@ -46,7 +50,8 @@ export function commonGitFolder(own: string): string {
   const pointer = readOrEmpty(join(own, 'commondir')).trim()
   if (pointer === '') return own
   const common = resolve(own, pointer)
-  return isSame(dirname(own), join(common, 'worktrees')) ? common : own
+  const isCommon = isSame(dirname(own), join(common, 'worktrees')) && isGitFolder(common)
+  return isCommon ? common : own
 }
 
 function isSame(one: string, other: string): boolean {
@@ -74,9 +79,6 @@ export function isInRepository(folder: string): boolean {
 /** Whether a folder is inside a repository without a working tree. */
 export function isBareRepository(folder: string): boolean {
   if (isInRepository(folder)) return false
-  const isOne = ['HEAD', 'objects', 'refs'].every(
-    (name) => statOf(join(folder, name)) !== undefined,
-  )
   const parent = dirname(folder)
-  return isOne || (parent !== folder && isBareRepository(parent))
+  return isGitFolder(folder) || (parent !== folder && isBareRepository(parent))
 }

@@ -7,7 +7,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { FORGE_TASKS } from '../support/forge-tasks.ts'
 import { environment, forkhestra } from '../support/forkhestra.ts'
 import { makeProject, sh } from '../support/project.ts'
@@ -42,7 +42,7 @@ async function unpack() {
 const STATE = ['forge-tasks', 'forkhestra']
 
 function isUntouched(own: string): boolean {
-  const folders = ['.git', '.git/modules/sub'].map((folder) => join(own, folder))
+  const folders = ['', '.git', '.git/modules/sub', 'home'].map((folder) => join(own, folder))
   return folders.every((folder) => STATE.every((name) => !existsSync(join(folder, name))))
 }
 
@@ -81,6 +81,22 @@ describe('a repository that does not know the folder is not written to, by', () 
       async (own: string, cwd: string) => {
         await git(cwd, 'init', '-q')
         writeFileSync(join(cwd, '.git/commondir'), `${own}/.git\n`)
+      },
+    ],
+    [
+      'a file .git that leads to a folder without a repository',
+      (own: string, cwd: string) => {
+        mkdirSync(join(own, 'home'))
+        writeFileSync(join(cwd, '.git'), `gitdir: ${own}/home\n`)
+      },
+    ],
+    [
+      'a folder of worktrees without a repository',
+      (own: string, cwd: string) => {
+        symlinkSync(dirname(cwd), join(own, 'worktrees'))
+        writeFileSync(join(cwd, '.git'), 'gitdir: .\n')
+        writeFileSync(join(cwd, 'gitdir'), `${cwd}/.git\n`)
+        writeFileSync(join(cwd, 'commondir'), `${own}\n`)
       },
     ],
     [
