@@ -1,3 +1,6 @@
+/** The events of a run. */
+export const EVENTS = 'events.ndjson'
+
 /** An attempt of an iteration; round and attempt are 1 by default. */
 export interface IterationPlace {
   readonly step: number

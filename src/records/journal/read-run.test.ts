@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'bun:test'
-import { appendFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  copyFileSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { makeProject } from '../../../tests/support/project.ts'
@@ -123,8 +130,16 @@ describe('a checkpoint is used only', () => {
     expectState(folder, events.slice(0, 5))
   })
 
+  test('if it was made of these events', () => {
+    const { folder, events } = record([STARTED, ...BODIES, ENDED], 5)
+    const other = record([STARTED, RESUMED, RESUMED, RESUMED], 3)
+    copyFileSync(join(other.folder, 'checkpoint.json'), join(folder, 'checkpoint.json'))
+    expectState(folder, events)
+  })
+
   test('and then no earlier event is read', () => {
-    const { folder, events, path } = record([STARTED, ...BODIES], 6)
+    const bodies = [STARTED, ...BODIES, ...BODIES, ...BODIES, ...BODIES]
+    const { folder, events, path } = record(bodies, bodies.length)
     const bytes = readFileSync(path)
     bytes.fill('x', 0, 40)
     writeFileSync(path, bytes)

@@ -7,12 +7,12 @@ import type { RunEvent } from '../events/schema.ts'
 import { isValidState } from '../events/valid-state.ts'
 import { next } from '../events/fold.ts'
 import { NO_EVENTS, type RunState } from '../events/state.ts'
-import { readCheckpoint } from './checkpoint.ts'
+import { isMadeOf, readCheckpoint, type Checkpoint } from './checkpoint.ts'
 import { findEnd, parseEvent, readLines } from './event-lines.ts'
 import { openIn, pathIn, readTextIn } from './inside.ts'
 import { readLog } from './log-parts.ts'
+import { EVENTS } from './paths.ts'
 
-const EVENTS = 'events.ndjson'
 export const PLAN = 'plan.json'
 
 export interface ReadState {
@@ -28,27 +28,41 @@ export function readRunState(folder: string): ReadState {
   try {
     const end = findEnd(fd)
     const saved = readCheckpoint(folder)
-    const from = saved !== undefined && saved.offset <= end ? saved : undefined
-    let { state, seq } = from ?? { state: NO_EVENTS, seq: 0 }
-    const damage = [...(from?.damage ?? [])]
-    let isBroken = false
-    for (const { text } of readLines(fd, from?.offset, end)) {
-      const event = parseEvent(text)
-      if (event !== undefined) state = next(state, event)
-      else isBroken = true
-      if (event?.seq === undefined) continue
-      if (event.seq > seq + 1) damage.push(describeMissing(seq + 1, event.seq - 1))
-      else if (isBroken) damage.push(`a line after event ${seq} cannot be read`)
-      seq = event.seq
-      isBroken = false
-    }
+    const isUsable = saved !== undefined && saved.offset <= end && isMadeOf(fd, saved)
+    const read = replay(fd, end, isUsable ? saved : undefined)
+    const isHeadless = read.seq > 0 && read.state.startedAt === undefined
+    const { state, seq, damage } = isHeadless && saved ? replayRest(fd, end, saved) : read
     if (!isValidState(state)) throw new Error(`${eventsPath(folder)} is damaged`)
     // The checkpoint covers events that the file has lost.
-    if (saved !== undefined && saved.seq > seq) damage.push(describeMissing(seq + 1, saved.seq))
-    return { state, seq, damage }
+    const lost = saved !== undefined && saved.seq > seq ? [describeMissing(seq + 1, saved.seq)] : []
+    return { state, seq, damage: [...damage, ...lost] }
   } finally {
     closeSync(fd)
   }
+}
+
+/** The state after a checkpoint and the events of the file that are not in it. */
+function replayRest(fd: number, end: number, saved: Checkpoint): ReadState {
+  const lost = 'the beginning of events.ndjson cannot be read'
+  return replay(fd, end, { ...saved, offset: 0, damage: [...(saved.damage ?? []), lost] })
+}
+
+function replay(fd: number, end: number, from?: Checkpoint): ReadState {
+  let { state, seq } = from ?? { state: NO_EVENTS, seq: 0 }
+  const damage = [...(from?.damage ?? [])]
+  let isBroken = false
+  for (const { text } of readLines(fd, from?.offset, end)) {
+    const event = parseEvent(text)
+    const isKnown = event?.seq !== undefined && from !== undefined && event.seq <= from.seq
+    if (event === undefined) isBroken = true
+    else if (!isKnown) state = next(state, event)
+    if (event?.seq === undefined) continue
+    if (event.seq > seq + 1) damage.push(describeMissing(seq + 1, event.seq - 1))
+    else if (isBroken && !isKnown) damage.push(`a line after event ${seq} cannot be read`)
+    seq = Math.max(seq, event.seq)
+    isBroken = false
+  }
+  return { state, seq, damage }
 }
 
 function describeMissing(from: number, to: number): string {
