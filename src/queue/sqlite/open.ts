@@ -34,6 +34,7 @@ export async function openConnection(
   const isLeftover = () => acknowledged > 0 || wasUsed()
   makeFile(path, isLeftover)
   if (logSize(path) > 0) checkLog(path, acknowledged)
+  refuseIrregular(path)
   const { DatabaseSync } = process.getBuiltinModule('node:sqlite')
   const connection = connect(() => new DatabaseSync(path), path)
   return orClose(connection, async () => {
@@ -59,7 +60,6 @@ export async function openConnection(
 
 /** Opens a store that may come from another machine, without writing. */
 export async function openToRead(path: string): Promise<Connection> {
-  if (lstatOf(path)?.isFile() !== true) throw new QueueError({ kind: 'not_a_store', place: path })
   const connection = connect(() => openReadOnly(path), path)
   return orClose(connection, () =>
     connection.read(() => {
@@ -70,8 +70,16 @@ export async function openToRead(path: string): Promise<Connection> {
 }
 
 export function openReadOnly(path: string): DatabaseSync {
+  refuseIrregular(path)
   const { DatabaseSync } = process.getBuiltinModule('node:sqlite')
   return new DatabaseSync(path, { readOnly: true, timeout: 1000 })
+}
+
+/** SQLite would wait for the other end of a FIFO. */
+function refuseIrregular(path: string): void {
+  const isFile = (end: string) => lstatOf(path + end)?.isFile() ?? end !== ''
+  if (!['', '-journal', '-wal', '-shm'].every(isFile))
+    throw new QueueError({ kind: 'not_a_store', place: path })
 }
 
 function connect(open: () => DatabaseSync, path: string): Connection {

@@ -1,5 +1,4 @@
 import { errorText, errorWithHint, UserError } from '../../base/errors.ts'
-import { lstatOf } from '../../base/files.ts'
 import { QueueError } from '../refusal.ts'
 import type { QueueSummary, Unreadable } from '../store.ts'
 import { toQueueError } from './connection.ts'
@@ -12,7 +11,6 @@ import { acknowledgedIn } from './side-files.ts'
 export function readSummary(place: string, run: string): QueueSummary | Unreadable {
   try {
     const acknowledged = acknowledgedIn(place)
-    if (lstatOf(place)?.isFile() !== true) throw new QueueError({ kind: 'not_a_store', place })
     refuseEmptied(place, () => acknowledged > 0)
     const database = openReadOnly(place)
     try {
