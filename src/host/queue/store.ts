@@ -92,10 +92,11 @@ function hasLostStore(record: string): boolean {
 /** Whether the record shows that there was a store. */
 function wasUsed(record: string): boolean {
   if (acknowledgedIn(storePath(record)) > 0) return true
-  const types = ['phase_ended', 'task_started', 'task_ended', 'crew_started'] as const
+  const types = ['phase_ended', 'task_started', 'task_ended', 'crew_started', 'run_ended'] as const
   for (const event of readEventsOf(record, types)) {
-    const isWithout = event.type === 'phase_ended' && event.phase === 'teardown'
-    if (!isWithout || event.pushed.length > 0) return true
+    const isTeardown = event.type === 'phase_ended' && event.phase === 'teardown'
+    const isUse = event.type === 'run_ended' ? event.queue !== undefined : !isTeardown
+    if (isUse || (isTeardown && event.pushed.length > 0)) return true
   }
   return false
 }

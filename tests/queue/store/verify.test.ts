@@ -134,3 +134,14 @@ test('verify reports a deleted store, and does not recreate an empty one', async
   }
   expect(readFileSync(path, 'utf8')).toBe('')
 })
+
+test('a deleted store is also noticed if nothing but the end of the run tells of its tasks', async () => {
+  const cwd = makeQueueProject('forkhestra push --name waits true\n')
+  await runPrompt(cwd)
+  const path = storeOf(cwd)
+  for (const end of ['', '-wal', '-shm', '.count']) rmSync(path + end, { force: true })
+  for (const words of [['queue'], ['queue', 'verify'], ['push', 'x'], ['run-queue']]) {
+    const { code, stderr } = await forkhestra(words, { cwd })
+    expect([words, code, stderr]).toEqual([words, 1, expect.stringContaining('queue.sqlite')])
+  }
+})
