@@ -33,7 +33,8 @@ export async function clearOrphans(
   { mayKill, isShared }: OrphanChoice,
   user: User,
 ): Promise<string[]> {
-  const isDead = (folder: string) => holderOf(folder)?.life === 'dead' && origins.isSigned(folder)
+  // The signature first: the lock of a record from elsewhere may be unreadable.
+  const isDead = (folder: string) => origins.isSigned(folder) && holderOf(folder)?.life === 'dead'
   const records = roots.flatMap((root) =>
     listNames(root).flatMap((id) => (id.startsWith('.') ? [] : [[id, join(root, id)] as const])),
   )

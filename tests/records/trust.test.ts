@@ -326,6 +326,26 @@ test('a FIFO in place of a file of a record is not waited for', async () => {
   }
 })
 
+test('a FIFO beside a store is not waited for', async () => {
+  const cwd = makeProject({ 'forge/x': '' })
+  await forkhestra(['push', 'Do it.'], { cwd })
+  const store = join(cwd, RUNS, runsOf(cwd)[0]!, 'queue.sqlite')
+  for (const end of ['-journal', '-wal', '-shm']) {
+    rmSync(store + end, { force: true })
+    Bun.spawnSync(['mkfifo', store + end])
+    for (const command of ['runs', 'status', 'queue', 'queue verify', 'push More'])
+      expect((await forkhestra(command.split(' '), { cwd })).code).toBeLessThan(2)
+    rmSync(store + end)
+  }
+})
+
+test('a link to itself in place of a record does not keep runs from starting', async () => {
+  const cwd = makeProject(AGENTS)
+  mkdirSync(join(cwd, RUNS), { recursive: true })
+  symlinkSync(FUTURE, join(cwd, RUNS, FUTURE))
+  expect(await forkhestra(['ok'], { cwd })).toMatchObject({ code: 0, stderr: '' })
+})
+
 describe('to trust a record', () => {
   const resume = (cwd: string, ...more: string[]) =>
     forkhestra(['resume', FUTURE, ...more], { cwd })
