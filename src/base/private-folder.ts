@@ -39,9 +39,10 @@ const { O_WRONLY, O_CREAT, O_NOFOLLOW } = constants
 export function keepOutOfGit(folder: string): void {
   const path = join(folder, '.gitignore')
   const stat = lstatOf(path)
-  if (stat?.isFile() === true && stat.size > 0) return
+  const isOwn = stat?.isFile() === true && stat.nlink === 1
+  if (isOwn && stat.size > 0) return
   // The target of a link is not ours. An existing file is kept, because its lock may be in use.
-  if (stat?.isFile() === false) rmSync(path, { force: true })
+  if (stat !== undefined && !isOwn) rmSync(path, { force: true })
   const fd = openSync(path, O_WRONLY | O_CREAT | O_NOFOLLOW, 0o600)
   writeFileSync(fd, '*\n')
   closeSync(fd)

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import {
+  linkSync,
   existsSync,
   mkdirSync,
   readFileSync,
@@ -147,6 +148,15 @@ describe.each(['git', 'an archive'] as const)('a project that came from %s', (fr
       expect(await contentOf(home)).toBe(before)
     },
   )
+})
+
+test('a hard link in place of its list of ignored files is not written through', async () => {
+  const folder = makeProject({ 'home/empty': '', 'clone/forge/tasks/.local/x': '' })
+  const root = join(folder, 'clone')
+  linkSync(join(folder, 'home/empty'), join(root, 'forge/tasks/.local/.gitignore'))
+  await mustTasks(root, ['create', 'First'])
+  expect(readFileSync(join(folder, 'home/empty'), 'utf8')).toBe('')
+  expect(readFileSync(join(root, 'forge/tasks/.local/.gitignore'), 'utf8')).toBe('*\n')
 })
 
 describe('a tracked link that leads out of the repository', () => {
