@@ -34,14 +34,13 @@ function tracePath(end: string, cameFrom: ReadonlyMap<string, string | undefined
  * Cycles, each as a path from a task back to itself. Removing the last edge of each leaves no cycle. If the
  * ids are sorted by age, that edge belongs to the younger task.
  */
-export function findCycles(ids: Iterable<string>, edges: Edges): string[][] {
+export function* findCycles(ids: Iterable<string>, edges: Edges): Generator<string[], void> {
   const finished = new Set<string>()
-  return [...ids].flatMap((id) => (finished.has(id) ? [] : cyclesFrom(id, edges, finished)))
+  for (const id of ids) if (!finished.has(id)) yield* cyclesFrom(id, edges, finished)
 }
 
 /** Not recursive: a chain of tasks may be longer than the stack is deep. */
-function cyclesFrom(root: string, edges: Edges, finished: Set<string>): string[][] {
-  const cycles: string[][] = []
+function* cyclesFrom(root: string, edges: Edges, finished: Set<string>): Generator<string[], void> {
   const path = new Map([[root, edges(root).values()]])
   let at: string | undefined = root
   const trail = [root]
@@ -53,12 +52,11 @@ function cyclesFrom(root: string, edges: Edges, finished: Set<string>): string[]
       trail.pop()
       at = trail.at(-1)
     } else if (path.has(next)) {
-      cycles.push([...trail.slice(trail.indexOf(next)), next])
+      yield [...trail.slice(trail.indexOf(next)), next]
     } else if (!finished.has(next)) {
       path.set(next, edges(next).values())
       trail.push(next)
       at = next
     }
   }
-  return cycles
 }

@@ -90,7 +90,7 @@ export class Graph {
       findCycles(
         tasks.map(({ id }) => id),
         this.edges,
-      ).length > 0
+      ).some(() => true)
     const hints = [
       ...(isWrong ? ['Check the dependencies: forge-tasks doctor'] : []),
       ...(blocked === undefined

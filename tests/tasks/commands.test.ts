@@ -1035,6 +1035,20 @@ describe('doctor', () => {
     })
   })
 
+  test('shortens long cycles, of which there may be many', async () => {
+    const id = (index: number) => `TASK-${String(index).padStart(3, '0')}`
+    const files = Array.from({ length: 100 }, (_, index) => {
+      const text = taskText([`id: ${id(index)}`, `dependencies: [TASK-000, ${id(index + 1)}]`])
+      return [`${id(index)} - A.md`, text] as const
+    })
+    const project = new TaskProject(Object.fromEntries(files))
+    const { stdout } = await project.run(['doctor'])
+    const lines = stdout.trim().split('\n')
+    expect(lines.length).toBe(101)
+    for (const line of lines) expect(line.length).toBeLessThan(350)
+    expect(lines.at(-1)).toMatch(/TASK-099 -> TASK-000 -> .* -> \(81 more\) -> .* -> TASK-099$/)
+  })
+
   test('breaks a cycle at the younger task and adds a note', async () => {
     const project = circle()
     expect(await project.must('doctor', '--fix')).toBe(

@@ -95,10 +95,20 @@ function closingLinks(
   what: string,
 ): ClosingLink[] {
   const ids = tasks.toSorted(byAge).map(({ id }) => id)
-  return findCycles(ids, edges).map((cycle) => {
+  const links = findCycles(ids, edges).map((cycle) => {
     const [from, to] = [cycle.at(-2)!, cycle.at(-1)!]
     const task = graph.findUndone(from)!
-    const path = [from, ...cycle.slice(0, -1)]
-    return { task, file: graph.fileOf(task), to, problem: `${what}: ${path.join(' -> ')}` }
+    const path = describePath([from, ...cycle.slice(0, -1)])
+    return { task, file: graph.fileOf(task), to, problem: `${what}: ${path}` }
   })
+  return links.toArray()
+}
+
+/** How many ids of a path are shown at each of its ends: many cycles may share a long path. */
+const SHOWN = 10
+
+function describePath(path: readonly string[]): string {
+  const more = path.length - 2 * SHOWN
+  const ids = more > 0 ? [...path.slice(0, SHOWN), `(${more} more)`, ...path.slice(-SHOWN)] : path
+  return ids.join(' -> ')
 }
