@@ -59,6 +59,17 @@ test('a link in place of the folder for local state is not written through', asy
   expect(readdirSync(join(outer, 'target'))).toEqual([])
 })
 
+test('a link in place of the folder of active runs is not written through', async () => {
+  const { outer, cwd } = await unpack()
+  await git(cwd, 'init', '-q')
+  mkdirSync(join(outer, 'target'))
+  writeFileSync(join(outer, 'target/run'), '')
+  mkdirSync(join(cwd, '.git/forkhestra'))
+  symlinkSync(join(outer, 'target'), join(cwd, '.git/forkhestra/at-work'))
+  expect((await forkhestra(['worktrees'], { cwd })).code).toBe(0)
+  expect(readdirSync(join(outer, 'target'))).toEqual(['run'])
+})
+
 describe('a repository that does not know the folder is not written to, by', () => {
   const POINTERS = [
     [

@@ -51,6 +51,8 @@ export function enterWorkingTree(
 /** The active runs in the working tree with this git folder. */
 export function runsAtWork(git: string): string[] {
   const folder = join(git, AT_WORK)
+  // It may have come with the git folder, and lead to where nothing may be written.
+  if (isLink(folder) || isLink(dirname(folder))) return []
   const names = listNames(folder).filter((name) => !name.startsWith('.'))
   if (names.length === 0) return []
   // A run that enters at this moment must find its file free.
