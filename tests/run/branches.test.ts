@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   branchesOf,
@@ -11,9 +11,11 @@ import {
   subjectsOf,
 } from '../support/branches.ts'
 import { reasonsIn } from '../support/chains.ts'
+import type { Running } from '../support/forkhestra.ts'
 import { sh } from '../support/project.ts'
 import { journalOf, ofType, runsOf } from '../support/record.ts'
 import { git, worktreesOf } from '../support/repository.ts'
+import { until } from '../support/until.ts'
 
 const AGENTS = {
   /** Commits a file of its own in each of two iterations. */
@@ -349,6 +351,30 @@ describe('a run with branches', () => {
         ({ iteration, again }) => iteration === 1 && again !== true,
       ),
     ).toHaveLength(2)
+  })
+
+  test.each<[string, (cwd: string, running: Running) => unknown]>([
+    ['Ctrl-C', (_, running) => running.signal('SIGINT')],
+    ['stop --now', (cwd) => inProject(cwd, 'stop', '--now')],
+  ])('stopped by %s during a merge continues with that merge', async (_, stop) => {
+    const verify =
+      'case "$PWD" in *.merge*) touch "$FORKHESTRA_RECORD/begun"; [ -e "$FORKHESTRA_RECORD/go" ] || exec sleep 60;; esac'
+    const cwd = makeBranchProject([copies('build', 2, 2)], AGENTS, { verify })
+    const running = startBranches(cwd)
+    const inRecord = (name: string) => join(cwd, 'forge/orch/runs', runsOf(cwd)[0] ?? '', name)
+    await until(() => existsSync(inRecord('begun')))
+    await stop(cwd, running)
+    expect((await running.finished).code).not.toBe(0)
+    writeFileSync(inRecord('go'), '')
+    const resumed = await inProject(cwd, 'resume')
+    const places = ofType(journalOf(cwd, runsOf(cwd)[0]!), 'iteration_ended').flatMap(
+      ({ scope, again }) => (again === true ? [] : scope.join('/')),
+    )
+    expect([resumed.code, places.toSorted()]).toEqual([
+      0,
+      ['s1/c1/i1', 's1/c1/i2', 's1/c2/i1', 's1/c2/i2'],
+    ])
+    expect(leftovers(cwd)).toEqual([])
   })
 
   test('refuses to start a group if the project has uncommitted changes', async () => {

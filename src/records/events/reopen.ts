@@ -70,12 +70,14 @@ function reopenItem(state: RunState, list: string, first: number): RunState {
 
 function reopenStep(step: StepState): StepState {
   const isCutOff = step.isAgain || step.running !== undefined
-  const isLeft = isCutOff || step.iterations < (step.maxIterations ?? 1)
+  // Its work still has to be merged.
+  const handsIn = step.handsIn === true
+  const isLeft = isCutOff || handsIn || step.iterations < (step.maxIterations ?? 1)
   return {
     ...step,
     reason: undefined,
     detail: undefined,
-    ends: undefined,
+    ends: handsIn ? step.ends : undefined,
     idle: 0,
     isOpen: isLeft && step.rounds > (step.earlierRounds ?? 0),
   }
