@@ -9,6 +9,7 @@ import {
   positionIn,
   type RunState,
 } from './state.ts'
+import type { Reason } from './schema.ts'
 import { isSettled, type StepState } from './step-state.ts'
 
 /**
@@ -19,7 +20,7 @@ import { isSettled, type StepState } from './step-state.ts'
 export function reopen(state: RunState): RunState {
   const { ended, waiting: _, alsoWaiting: __, ...rest } = state
   // A killed run still has to handle the failure of its last step.
-  if ((ended === undefined || ended.isUnhandled === true) && !isStopped(state, '')) return rest
+  if ((ended === undefined || ended.isUnhandled === true) && !isStopped(state)) return rest
   const steps = rest.steps.map((step) =>
     step.reason === 'skipped' && !step.isPassed
       ? { ...step, reason: undefined, detail: undefined }
@@ -28,17 +29,22 @@ export function reopen(state: RunState): RunState {
   return reopenList({ ...rest, steps }, '')
 }
 
-function isStopped(state: RunState, list: string): boolean {
-  return currentSteps(state, list).some(
+function isStopped(state: RunState): boolean {
+  return currentSteps(state).some(
     ({ reason, isPassed }) => reason === 'interrupted' || (reason === 'skipped' && !isPassed),
   )
+}
+
+/** Whether all alternatives of a fallback have failed, rather than that the current one was stopped. */
+function hasFailed(state: RunState, list: string): boolean {
+  return currentSteps(state, list).every(({ reason }) => reason !== undefined && !isStop(reason))
 }
 
 function reopenList(state: RunState, list: string): RunState {
   const items = itemsOf(state, list)
   if (groupAt(state, list)?.kind === 'parallel')
     return items.reduce((each, { first }) => reopenItem(each, list, first), state)
-  if (groupAt(state, list)?.kind === 'fallback' && !isStopped(state, list))
+  if (groupAt(state, list)?.kind === 'fallback' && hasFailed(state, list))
     return moveTo(reopenItem(state, list, items[0]!.first), list, items[0]!.first)
   const isKnown = items.some(({ first }) => first === positionIn(state, list))
   const at = isKnown ? positionIn(state, list) : firstOpen(state, list, 1)
@@ -69,16 +75,20 @@ function reopenItem(state: RunState, list: string, first: number): RunState {
 }
 
 function reopenStep(step: StepState): StepState {
-  const isCutOff = step.isAgain || step.running !== undefined
-  // Its work still has to be merged.
-  const handsIn = step.handsIn === true
-  const isLeft = isCutOff || handsIn || step.iterations < (step.maxIterations ?? 1)
+  // It was over, but the run was stopped before it could be merged or reported.
+  const ends = isStop(step.reason) && !isStop(step.ends?.reason) ? step.ends : undefined
+  const isCutOff = step.isAgain || step.running !== undefined || step.handsIn === true
+  const isLeft = isCutOff || ends !== undefined || step.iterations < (step.maxIterations ?? 1)
   return {
     ...step,
     reason: undefined,
     detail: undefined,
-    ends: handsIn ? step.ends : undefined,
+    ends,
     idle: 0,
     isOpen: isLeft && step.rounds > (step.earlierRounds ?? 0),
   }
+}
+
+function isStop(reason: Reason | undefined): boolean {
+  return reason === 'interrupted' || reason === 'cancelled'
 }

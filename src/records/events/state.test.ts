@@ -247,6 +247,45 @@ describe('branches of a run that was killed', () => {
   })
 })
 
+describe('a run that was stopped', () => {
+  const over: EventBody = { type: 'run_ended', ok: false, exitCode: 130, leftovers: [] }
+  const resumed: EventBody = { type: 'run_resumed', version: '1', pid: 3 }
+
+  test('does not repeat an iteration that had ended its step', () => {
+    const done = [ended({ ends: { reason: 'marker' } }), stepEnded(1, 'interrupted')]
+    const state = fold([...OPEN, ...done, stepEnded(2, 'skipped'), over, resumed])
+    expect(state.steps[0]).toMatchObject({ isOpen: true, ends: { reason: 'marker' } })
+  })
+
+  test('continues with the same alternative of a fallback', () => {
+    const counts = { agent: 'a', iterations: 1, failures: 1, spent: NOTHING_SPENT }
+    const first = { scope: ['g1', 's1'], step: 1 }
+    const second = { scope: ['g1', 'g2', 's2'], step: 2 }
+    const state = fold([
+      {
+        ...(STARTED as EventBody & { type: 'run_started' }),
+        steps: [
+          { step: 1, agent: 'a', within: 'g1' },
+          { step: 2, agent: 'b', within: 'g2' },
+        ],
+        groups: [
+          { id: 'g1', kind: 'fallback', first: 1, last: 2 },
+          { id: 'g2', kind: 'sequence', first: 2, last: 2, within: 'g1' },
+        ],
+      },
+      { type: 'group_started', scope: ['g1'], group: 'g1', round: 1 },
+      { type: 'step_started', ...first, agent: 'a' },
+      { type: 'step_ended', ...first, ...counts, reason: 'agent_failed' },
+      { type: 'group_started', scope: ['g1', 'g2'], group: 'g2', round: 1 },
+      { type: 'step_ended', ...second, ...counts, reason: 'skipped' },
+      over,
+      resumed,
+    ])
+    expect(state.groups?.[0]).toMatchObject({ key: 'g1', at: 2 })
+    expect(state.steps[0]).toMatchObject({ isOpen: false, reason: 'agent_failed' })
+  })
+})
+
 test('a jump leads to another step, which starts over', () => {
   const state = fold([
     ...OPEN,
