@@ -190,6 +190,19 @@ describe('copies of a step', () => {
     })
   })
 
+  test('are set up in their own place, and a failure does not end the others', async () => {
+    const setup =
+      'echo "$FORKHESTRA_SCOPE $FORKHESTRA_AGENT_NAME" > setup; case $FORKHESTRA_SCOPE in *c2*) exit 1;; esac'
+    const check = sh('cat setup', 'rm setup', 'echo ORCHESTRA_COMPLETE')
+    const cwd = makeBranchProject([copies('check', 3, 1, { setup })], { check })
+    const { code, stdout, events } = await runBranches(cwd)
+    expect(code).toBe(1)
+    for (const copy of [1, 3])
+      expect(stdout).toContain(`check#${copy} │ s1/c${copy}/i1 check#${copy}`)
+    const ends = ofType(events, 'step_ended').map(({ scope, reason }) => `${scope[1]} ${reason}`)
+    expect(ends.toSorted()).toEqual(['c1 marker', 'c2 error', 'c3 marker'])
+  })
+
   test('do not start if their setup fails', async () => {
     const cwd = makeBranchProject(
       [copies('build', 2, 1, { setup: 'echo no network; exit 7' })],
@@ -223,6 +236,23 @@ describe('copies of a step', () => {
     expect(ends.toSorted()).toEqual(['c1 error', 'c2 marker'])
     expect(stdout.match(/In parallel/g)).toHaveLength(1)
   })
+})
+
+test('a worktree is created although git failed halfway, because another one was being created', async () => {
+  const wrapper = sh(
+    'PATH=${PATH#*:}',
+    'case "$*" in *"worktree add"*) if mkdir "$0.failed" 2> /dev/null; then',
+    '  while [ $# -gt 0 ]; do if [ "$1" = -b ]; then git branch "$2" HEAD; fi; shift; done',
+    '  echo "fatal: failed to read .git/worktrees/other/commondir: Success" >&2; exit 128',
+    'fi;; esac',
+    'exec git "$@"',
+  )
+  const ignored = '.state\n.config\ngit.failed\n'
+  const files = { ...AGENTS, git: wrapper, '.gitignore': ignored }
+  const cwd = makeBranchProject([copies('build', 2, 2)], files)
+  expect((await runBranches(cwd)).code).toBe(0)
+  expect(existsSync(join(cwd, 'git.failed'))).toBe(true)
+  expect(leftovers(cwd)).toEqual([])
 })
 
 describe('a branch that git cannot merge is not complete', () => {

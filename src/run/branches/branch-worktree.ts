@@ -11,7 +11,7 @@ import { basename, dirname, join, relative, resolve } from 'node:path'
 import { errorText, succeeds } from '../../base/errors.ts'
 import { listNames, lstatOf, realPathOf, removeIfEmpty } from '../../base/files.ts'
 import type { GitIn } from '../merge/move-branch.ts'
-import { adminFolders, gitDirOf } from '../worktrees/worktree-plan.ts'
+import { addWorktree, adminFolders, gitDirOf } from '../worktrees/worktree-plan.ts'
 
 /** Where the worktrees of a run are made. */
 export interface Site {
@@ -70,14 +70,12 @@ export async function makeWorktree(
   if (known === undefined && branch !== undefined && listNames(path).length > 0)
     renameSync(path, unusedPath(path))
   await discard(top, path, gitIn)
-  const isThere = branch !== undefined && (await hasBranch(top, branch, gitIn))
-  const options =
-    branch === undefined
-      ? ['--detach', path, base]
-      : isThere
-        ? [path, branch]
-        : ['-b', branch, path, base]
-  await gitIn(top, 'worktree', 'add', '--quiet', ...options)
+  const isNew = branch !== undefined && !(await hasBranch(top, branch, gitIn))
+  if (isNew) await addWorktree(gitIn, top, { path, branch, base })
+  else {
+    const options = branch === undefined ? ['--detach', path, base] : [path, branch]
+    await gitIn(top, 'worktree', 'add', '--quiet', ...options)
+  }
   return { path, gitDir: gitDirOf(path), isNew: true }
 }
 

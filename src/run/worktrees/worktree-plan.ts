@@ -115,3 +115,18 @@ function nameInGit(task: string): string {
   const short = name.slice(0, length).replace(/[\uD800-\uDBFF]$/, '')
   return short.replace(/\.+$/, '') || 'task'
 }
+
+type Git = (cwd: string, ...args: string[]) => Promise<string>
+
+/**
+ * Creates a worktree with a new branch. `worktree add -b` cannot be repeated if it fails halfway, because then the
+ * branch exists.
+ */
+export async function addWorktree(
+  git: Git,
+  top: string,
+  { path, branch, base }: { path: string; branch: string; base: string },
+): Promise<void> {
+  await git(top, 'update-ref', `refs/heads/${branch}`, base, '')
+  await git(top, 'worktree', 'add', '--quiet', path, branch)
+}

@@ -11,6 +11,7 @@ import { runGit, StopError, type GitLimits } from '../process/git.ts'
 import {
   currentPath,
   toUserError,
+  addWorktree,
   gitDirOf,
   planWorktree,
   type WorktreeRequest,
@@ -85,7 +86,7 @@ export class Worktrees {
     const ask = (cwd: string, ...args: string[]) => this.#git(cwd, args, limits)
     const { top, base, inside, path, branch } = await planWorktree(wanted, ask)
     try {
-      await ask(top, 'worktree', 'add', '--quiet', '-b', branch, path, base)
+      await addWorktree(ask, top, { path, branch, base })
       return { path, branch, base, gitDir: gitDirOf(path), cwd: join(path, inside) }
     } catch (error) {
       await this.#discard(top, path, branch, base)
