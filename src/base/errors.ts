@@ -65,7 +65,7 @@ export function succeeds(work: Promise<unknown>): Promise<boolean> {
   )
 }
 
-/** What `work` returns, or `otherwise` if it throws: for what others have made, and what may have gone by now. */
+/** The result of `work`, or `otherwise` if it throws: for data from elsewhere, which may be invalid or gone. */
 export function tryOr<Result, Other>(otherwise: Other, work: () => Result): Result | Other {
   try {
     return work()

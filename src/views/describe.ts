@@ -181,7 +181,7 @@ const CHECK_IN_WORKTREE =
 
 /**
  * What to do next, unless the reason makes it obvious. `maybeMarked`: a marker was seen, or none is needed;
- * `isInBranch`: the step has worked in a worktree of its own.
+ * `isInBranch`: the step has worked in its own worktree.
  */
 export function adviceFor(
   { agent, reason, detail, cause, lastOutcome, failures }: StepState,

@@ -46,7 +46,7 @@ interface LeftWork {
 
 /** Commands and paths relative to the reader's folder. */
 export interface Reader {
-  /** In the folder of the run, unless that is not inside of `place`. */
+  /** In the run's folder, unless that is outside of `place`. */
   readonly git: (words: string, place?: string) => string
   /** The path, as short as possible. */
   readonly path: (path: string) => string

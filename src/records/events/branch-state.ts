@@ -53,7 +53,7 @@ export function branchAround(
     .toSorted((one, other) => other.scope.length - one.scope.length)[0]
 }
 
-/** Whether a step has worked in a worktree of its own. */
+/** Whether a step has worked in its own worktree. */
 export function isInBranch({ branches = [] }: WithBranches, key: string): boolean {
   return branches.some((each) => isAround(each, key))
 }

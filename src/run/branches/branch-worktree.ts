@@ -126,7 +126,7 @@ export function copyInto(path: string, { top, inside }: Site, names: readonly st
       const folder = realpathSync(dirname(target))
       if (relative(realpathSync(path), folder).startsWith('..'))
         return [`${name}: outside the worktree`]
-      // What the branch contains stays; otherwise, a copied secret would be committed.
+      // Files of the branch are not overwritten: a copied secret would be committed.
       cpSync(join(top, inside, name), join(folder, basename(target)), {
         recursive: true,
         force: false,

@@ -172,7 +172,7 @@ export class Branches {
     return { branch, made }
   }
 
-  /** The last known commit of a branch, in case somebody deleted the branch. */
+  /** The last known commit of a branch, in case it was deleted. */
   async #lastTip({ tip }: BranchState): Promise<string | undefined> {
     const { site, gitIn } = await this.#repository()
     if (tip === undefined) return undefined

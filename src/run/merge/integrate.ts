@@ -23,7 +23,7 @@ export interface Integration {
   readonly tip: string
   /** An earlier tip of the same branch that was already merged as copies. */
   readonly merged?: string | undefined
-  /** The commit of the target branch that the work builds on; a person may have removed it from there. */
+  /** The commit of the target branch that the work builds on; the user may have removed it from that branch. */
   readonly given?: string
   readonly method: MergeMethod
   /** Names the branch in a merge commit. */
