@@ -32,7 +32,11 @@ export function next(before: RunState, event: MaybeStamped): RunState {
     case 'run_started':
       return begin(state, event)
     case 'run_resumed':
-      return { ...reopen(addWork(state, event.lostMs ?? 0)), lacks: event.lacks }
+      return {
+        ...reopen(addWork(state, event.lostMs ?? 0)),
+        lacks: event.lacks,
+        ...mostAtOnce(event.plan),
+      }
     case 'group_started':
       return openGroup(state, event)
     case 'group_ended':
@@ -140,7 +144,12 @@ function begin(state: RunState, event: MaybeStamped & { type: 'run_started' }): 
     ...(record === undefined ? {} : { record }),
     ...(outerRun === undefined ? {} : { outerRun }),
     ...(lacks === undefined ? {} : { lacks }),
+    ...mostAtOnce(event.plan),
   }
+}
+
+function mostAtOnce({ maxParallel }: Readonly<Record<string, unknown>> = {}) {
+  return typeof maxParallel === 'number' ? { maxParallel } : {}
 }
 
 /** Work that could not be merged goes back to the step that handed it in, if it has an iteration left. */

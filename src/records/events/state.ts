@@ -26,6 +26,8 @@ export interface RunState extends Waits {
   readonly startedAt?: string
   readonly cwd?: string
   readonly chain?: string
+  /** How many agents may run at once, if any run in parallel. */
+  readonly maxParallel?: number
   /** The run whose agent started this one. */
   readonly outerRun?: string
   /** Secrets of the plan that the record does not contain. */

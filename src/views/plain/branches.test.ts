@@ -7,14 +7,14 @@ const stamp = makeStamp('r1', 'w-1')
 
 type Started = Pick<EventOf<'run_started'>, 'steps' | 'groups'>
 
-function open(tree: Started) {
+function open(tree: Started, plan: EventOf<'run_started'>['plan'] = {}) {
   const paper = new Paper()
   const view = new PlainView(paper, false)
   const rest = { schema: 1, version: '1', pid: 1, cwd: '/project', record: '/record' } as const
   const show = (...events: EventBody[]) => {
     for (const event of events) view.show(stamp(event))
   }
-  show({ type: 'run_started', ...rest, ...tree, plan: {} })
+  show({ type: 'run_started', ...rest, ...tree, plan })
   const say = (place: Place, text: string | Uint8Array, stream: 'out' | 'err' = 'out') =>
     void view.output({ ...at(place), stream, bytes: Buffer.from(text) })
   return { paper, show, say, view }
@@ -72,6 +72,15 @@ build#1 │ reading a.ts
 build#2 │ three
 !build#2 │ [forkhestra] Iteration 1/3: exit 1
 `)
+})
+
+test.each([
+  [2, '2 copies of ./build:3'],
+  [1, '2 copies of ./build:3, at most 1 at once'],
+])('with at most %d agents at once, the heading is %p', (maxParallel, heading) => {
+  const { paper, show } = open(COPIES, { maxParallel })
+  show(begin(1, 's1/c1', 3))
+  expect(paper.text).toStartWith(`[forkhestra] In parallel: ${heading}\n`)
 })
 
 const GROUP: Started = {

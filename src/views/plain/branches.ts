@@ -67,7 +67,9 @@ export class BranchViews {
     const first = 'first' in place ? place.first : place.number
     const { words, count } = describeItem(state, place.list, first)
     const { lines } = this.#at(place.list.split('/'))
-    lines.begin(`In parallel: ${count} copies of ${words}`, first > 1)
+    const { maxParallel: most = count } = state
+    const limit = count > most ? `, at most ${most} at once` : ''
+    lines.begin(`In parallel: ${count} copies of ${words}${limit}`, first > 1)
   }
 
   /** Once all copies have ended, they may begin again in another round. */
