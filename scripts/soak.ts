@@ -1,17 +1,11 @@
-import {
-  brokenPromises,
-  filesOn,
-  filesUndisturbed,
-  randomScenario,
-  runWithKills,
-} from '../tests/support/branch-soak.ts'
+import { soakOnce } from '../tests/support/branch-soak.ts'
 import { removeProjects } from '../tests/support/project.ts'
 import { removeWorktrees } from '../tests/support/repository.ts'
 import { withSeed } from '../tests/support/random.ts'
 
 // `npm run soak -- parallel [KILLS] [SEED]`: random chains with branches are killed thousands of times.
 
-const KILLS_EACH = 8
+const KILLS_EACH = 20
 
 const [group, kills = '2000', first = String(Date.now() % 1_000_000)] = process.argv.slice(2)
 
@@ -24,7 +18,9 @@ else {
 async function soakParallel(most: number, begin: number): Promise<number> {
   let [done, chains, broken] = [0, 0, 0]
   for (let seed = begin; done < most; seed += 1) {
-    const result = await withSeed(seed, soakOne)
+    const result = await withSeed(seed, (random) => soakOnce(random, KILLS_EACH))
+    removeWorktrees()
+    removeProjects()
     done += result.kills
     chains += 1
     broken += result.problems.length
@@ -33,21 +29,4 @@ async function soakParallel(most: number, begin: number): Promise<number> {
   }
   console.log(`${done} kills in ${chains} chains, ${broken} broken promises`)
   return broken === 0 ? 0 : 1
-}
-
-async function soakOne(
-  random: () => number,
-): Promise<{ readonly kills: number; readonly problems: readonly string[] }> {
-  const scenario = randomScenario(random)
-  const { cwd, kills: count, code } = await runWithKills(scenario, random, KILLS_EACH)
-  const problems = await brokenPromises(cwd)
-  if (scenario.isOrderless) {
-    const expected = await filesUndisturbed(scenario)
-    if (code !== 0) problems.push(`exit code ${code}`)
-    if (!Bun.deepEquals(filesOn(cwd, 'main'), expected))
-      problems.push('other files than without kills')
-  }
-  removeWorktrees()
-  removeProjects()
-  return { kills: count, problems }
 }

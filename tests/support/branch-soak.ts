@@ -6,6 +6,7 @@ import { forkhestra, Running } from './forkhestra.ts'
 import { sh } from './project.ts'
 import { journalOf, ofType, runsOf } from './record.ts'
 import { git } from './repository.ts'
+import { until } from './until.ts'
 
 // Random chains with branches, killed at random moments.
 
@@ -60,43 +61,69 @@ function randomItem(random: Random, modes: readonly string[], depth: number): ob
   return { sequence: [inside(), inside()], iterations: 2 }
 }
 
-export interface Scenario {
+interface Scenario {
   readonly steps: readonly object[]
   /** Whether the result does not depend on the order in which branches are merged. */
   readonly isOrderless: boolean
 }
 
-export function randomScenario(random: Random): Scenario {
+function randomScenario(random: Random): Scenario {
   const isOrderless = random() < 0.5
   const modes = isOrderless ? ['add', 'messy'] : MODES
   const steps = [randomItem(random, modes, 0), randomItem(random, modes, 0)]
   return { steps, isOrderless }
 }
 
-export interface Soaked {
+interface Soaked {
   readonly cwd: string
   readonly kills: number
   readonly code: number
   readonly output: string
 }
 
-/** Runs a scenario, kills it up to `most` times, and resumes it each time. */
-export async function runWithKills(
-  { steps }: Scenario,
+/** Runs a random chain that is killed up to `most` times, and returns what it broke of its promises. */
+export async function soakOnce(
   random: Random,
   most: number,
-): Promise<Soaked> {
+): Promise<{ readonly kills: number; readonly problems: readonly string[] }> {
+  const scenario = randomScenario(random)
+  const { cwd, kills, code, output } = await runWithKills(scenario, random, most)
+  const problems = await brokenPromises(cwd)
+  if (output.includes('internal error')) problems.push(output)
+  if (scenario.isOrderless) {
+    if (code !== 0) problems.push(`exit code ${code}: ${output}`)
+    if (!Bun.deepEquals(filesOn(cwd, 'main'), await filesUndisturbed(scenario)))
+      problems.push('other files than without kills')
+  }
+  return { kills, problems }
+}
+
+/** Runs a scenario, kills it up to `most` times, and resumes it each time. */
+async function runWithKills({ steps }: Scenario, random: Random, most: number): Promise<Soaked> {
   const cwd = makeBranchProject(steps, { agent: AGENT, shared: 'begin\n' }, { verify: GATE })
   let kills = 0
   for (let running = startBranches(cwd); ;) {
-    const kill =
-      kills < most ? setTimeout(() => running.signal('SIGKILL'), random() * 900) : undefined
+    if (kills < most) void killSoon(running, cwd, random)
     const { code, stdout, stderr } = await running.finished
-    clearTimeout(kill)
     if (code !== 137) return { cwd, kills, code, output: stdout + stderr }
     kills += 1
     running = begunRun(cwd) !== undefined ? resume(cwd) : startBranches(cwd, '--kill-orphans')
   }
+}
+
+const MOST_EVENTS = 12
+const LATEST_MS = 30
+
+/** Kills a run a moment after a few more of its events, however long the machine takes for these. */
+async function killSoon(running: Running, cwd: string, random: Random): Promise<void> {
+  let hasEnded = false
+  void running.finished.then(() => (hasEnded = true))
+  const count = () => runsOf(cwd).reduce((sum, run) => sum + journalOf(cwd, run).length, 0)
+  const last = count() + Math.floor(random() * MOST_EVENTS)
+  const rest = random() * LATEST_MS
+  await until(() => hasEnded || count() >= last)
+  await Bun.sleep(rest)
+  if (!hasEnded) running.signal('SIGKILL')
 }
 
 /** The run, unless it was killed before its first event. */
@@ -109,13 +136,13 @@ function resume(cwd: string): Running {
 }
 
 /** The files that a scenario leaves on the branch if nobody disturbs it. */
-export async function filesUndisturbed({ steps }: Scenario): Promise<string[]> {
+async function filesUndisturbed({ steps }: Scenario): Promise<string[]> {
   const cwd = makeBranchProject(steps, { agent: AGENT, shared: 'begin\n' }, { verify: GATE })
   await inProject(cwd, '--chain', 'c')
   return filesOn(cwd, 'main')
 }
 
-export function filesOn(cwd: string, commit: string): string[] {
+function filesOn(cwd: string, commit: string): string[] {
   return git(cwd, 'ls-tree', '-r', '--name-only', commit).split('\n').toSorted()
 }
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gitIn, Repository } from '../../../tests/support/merge-repository.ts'
+import { makeProject } from '../../../tests/support/project.ts'
 import { TargetBranch } from './target-branch.ts'
 import type { IntegrationTree } from './integrate.ts'
 import { MergeQueue, type GateResult, type HandedIn, type HandIn } from './merge-queue.ts'
@@ -169,6 +170,13 @@ test('a branch aside that a person looks at is neither deleted nor moved without
   expect(await stage.handIn('two', two)).toMatchObject({ kind: 'merged' })
   expect(await repository.git('status', '--porcelain')).toBe('')
   expect(await repository.tip('forkhestra/r1/merged')).not.toBe('none')
+  expect(await stage.target.workAside()).toBe(undefined)
+  // Somebody else has moved the target branch on.
+  const elsewhere = join(makeProject(), 'elsewhere')
+  await repository.git('worktree', 'add', '--quiet', elsewhere, 'main')
+  await repository.commit('other', { 'd.txt': 'd' }, elsewhere)
+  const three = await repository.branch('three', { 'e.txt': 'e' })
+  expect(await stage.handIn('three', three)).toMatchObject({ kind: 'merged' })
   expect(await stage.target.workAside()).toBe(undefined)
   expect(await repository.git('ls-tree', '--name-only', 'main')).toContain('c.txt')
 })

@@ -133,10 +133,9 @@ export class TargetBranch {
     why?: string,
   ): Promise<Advanced> {
     if (aside === to) return { kind: 'aside' }
-    if (aside !== undefined && aside !== from) return { kind: 'raced' }
-    const folder = await this.#asideFolder()
-    if (folder !== undefined) {
-      const move = { branch: this.aside, from, to }
+    if (aside !== undefined && !(await isAncestor(this.#git, aside, from))) return { kind: 'raced' }
+    if (aside !== undefined && (await this.#asideFolder()) !== undefined) {
+      const move = { branch: this.aside, from: aside, to }
       const moved = await moveBranch(this.#top, move, this.#gitIn)
       if (moved.kind === 'refused') throw new Error(`${this.aside} cannot be moved: ${moved.why}`)
       return moved.kind === 'raced' ? moved : { kind: 'aside' }
