@@ -32,6 +32,7 @@ export type Fact =
       readonly ms: number
       readonly error?: string
       readonly diff?: string
+      readonly parent?: string
     }
   /** With a subscription, costs are what the API would have charged. */
   | {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { errorText, tryOr } from '../base/errors.ts'
 import type { Environment } from '../base/environment.ts'
-import type { Tasks } from '../chain/plan/tasks.ts'
+import type { ClaimedTask, Tasks } from '../chain/plan/tasks.ts'
 import type { Iteration } from '../tasks/claims/owner.ts'
 import { findTaskFolders } from '../tasks/folders.ts'
 import type { RunTasks } from '../tasks/run-tasks.ts'
@@ -25,8 +25,23 @@ export function makeTaskPort(cwd: string, run: string, env: Environment): Tasks 
       }
     }
   }
+  /** The last answer of `claimed`, which is asked once a second. */
+  let last: { readonly key: string; readonly claimed: readonly ClaimedTask[] } | undefined
   return {
     folder: () => folders().tasks,
+    async claimed(step, number) {
+      try {
+        const { shared, local } = folders()
+        if (!existsSync(shared) && !existsSync(local)) return []
+        const tasks = await openTasks()
+        const key = `${step} ${number} ${tasks.claimsStamp()}`
+        if (last?.key !== key)
+          last = { key, claimed: tasks.claimedBy({ id: run, step, iteration: String(number) }) }
+        return last.claimed
+      } catch {
+        return [] // Only shown; `count` reports the problem.
+      }
+    },
     async endIteration(step, number, outcome) {
       const { shared, local } = folders()
       if (!existsSync(shared) && !existsSync(local)) return []

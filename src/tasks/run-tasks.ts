@@ -8,7 +8,7 @@ import type { TaskFolders } from './folders.ts'
 import { explainReady, listHeld, listTasks } from './list.ts'
 import { listFiles } from './store/folder.ts'
 import { readTaskText } from './store/scan.ts'
-import { readLocalState } from './store/state.ts'
+import { readLocalState, stateStamp } from './store/state.ts'
 import type { Attempt, Claim } from './store/state-shape.ts'
 import { parseTask } from './task.ts'
 import { readCriteria } from './text/criteria.ts'
@@ -34,6 +34,20 @@ export class RunTasks {
     const held = Object.keys(claims).filter((id) => isIts(claims[id]!))
     const ended = Object.keys(attempts).filter((id) => attempts[id]!.some(isIts))
     return [...new Set([...held, ...ended])].toSorted()
+  }
+
+  /** Changes when somebody claims or releases a task. */
+  claimsStamp(): string {
+    return stateStamp(this.#folders)
+  }
+
+  /** The tasks that an iteration holds now. */
+  claimedBy(iteration: Iteration): { readonly id: string; readonly title: string }[] {
+    const { claims } = readLocalState(this.#folders)
+    return Object.entries(claims).flatMap(([id, { run, settled }]) => {
+      const isIts = settled === undefined && run !== undefined && isSameIteration(run, iteration)
+      return isIts ? [{ id, title: findTask(this.#folders, id).task.title }] : []
+    })
   }
 
   endIteration(iteration: Iteration, outcome: string): void {

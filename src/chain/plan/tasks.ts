@@ -2,6 +2,8 @@
 export interface Tasks {
   /** Releases the tasks that an iteration did not finish; returns the ids of those that it held. */
   endIteration(step: string, iteration: number, outcome: string): Promise<string[]>
+  /** The tasks that an iteration holds right now. */
+  claimed(step: string, iteration: number): Promise<readonly ClaimedTask[]>
   /** Hash of the tasks without their holders; empty if there are none. */
   fingerprint(): Promise<string>
   /** The folder of the task files, even if it does not exist yet. */
@@ -14,6 +16,11 @@ export interface Tasks {
   find(word: string): Promise<FoundTask>
   open(): Promise<string[]>
   count(before?: OpenBefore): Promise<TaskCounts>
+}
+
+export interface ClaimedTask {
+  readonly id: string
+  readonly title: string
 }
 
 export interface TaskInWork {

@@ -29,7 +29,8 @@ const result = (more: object = {}) => ({
 function read(lines: readonly unknown[], { size = 1 << 20, loop = true } = {}): Fact[] {
   const all = lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line)))
   const bytes = Buffer.from(all.join('\n') + '\n')
-  const decoder = new ClaudeDecoder(loop)
+  let time = 0
+  const decoder = new ClaudeDecoder(loop, () => new Date((time += 5)))
   const facts: Fact[] = []
   for (let at = 0; at < bytes.length; at += size) {
     facts.push(...decoder.push(bytes.subarray(at, at + size)))
@@ -55,6 +56,7 @@ test.each([1, 2, 3, 7, 64, 1 << 20])(
       { type: 'session', id: 's-1', model: 'm-1' },
       { type: 'message', text: 'Grüße 🎉' },
       { type: 'tool', name: 'Bash', brief: 'npm test --all' },
+      { type: 'tool_ended', name: 'Bash', ms: 5 },
       { type: 'limit', status: 'allowed_warning', resetsAt: 9 },
       { type: 'message', text: `Done.\n\n${MARKER}` },
       { type: 'marker' },

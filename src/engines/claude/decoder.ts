@@ -5,6 +5,7 @@ import { MarkerScanner } from '../marker/marker.ts'
 import { failureDecoder, plainDecoder } from '../program/decoder.ts'
 import { toolBrief } from '../tool-brief.ts'
 import { asList, asObject, parseEvent, readLimit, type Event } from './event.ts'
+import { ToolCalls } from './tool-calls.ts'
 import { readResult, RunningUsage } from './result.ts'
 
 /** Longer lines are skipped to save memory. */
@@ -27,6 +28,7 @@ export class ClaudeDecoder implements Decoder {
   readonly #looksForMarker: boolean
   readonly #now: () => Date
   readonly #usage = new RunningUsage()
+  readonly #calls = new ToolCalls()
   #facts: Fact[] = []
   /** For the current message only, because code fences do not span messages. */
   #scanner: MarkerScanner | undefined
@@ -80,6 +82,8 @@ export class ClaudeDecoder implements Decoder {
         return this.#takeSystem(event)
       case 'assistant':
         return this.#takeMessage(event)
+      case 'user':
+        return void this.#facts.push(...this.#calls.end(event, this.#now()))
       case 'rate_limit_event':
         return this.#takeLimit(event)
       case 'result':
@@ -130,8 +134,9 @@ export class ClaudeDecoder implements Decoder {
         const isOwn = typeof parent !== 'string' && message['model'] !== SYNTHETIC
         if (isOwn) this.#scan(block['text'], message['id'])
       } else if (block?.['type'] === 'tool_use' && typeof block['name'] === 'string') {
-        const { name, input } = block
+        const { name, input, id } = block
         this.#facts.push({ type: 'tool', name, brief: toolBrief(input), ...from })
+        this.#calls.begin(id, { name, ...from }, this.#now())
       }
     }
     const tokens = this.#usage.take(message['id'], message['usage'])

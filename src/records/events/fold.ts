@@ -111,6 +111,8 @@ export function next(before: RunState, event: MaybeStamped): RunState {
     case 'merge_started':
     case 'crew_ended':
     case 'task_started':
+    case 'claimed':
+    case 'command_started':
     case 'command':
     case 'message':
     case 'tool':

@@ -44,6 +44,26 @@ const work = {
   usage: part.usage.optional(),
 }
 
+const ofCommand = {
+  ...part.inStep,
+  iteration: z.int().min(1).optional(),
+  role: z
+    .enum([
+      'verify',
+      'until',
+      'when',
+      'setup',
+      'beforeStep',
+      'afterIteration',
+      'afterStep',
+      'afterRun',
+      'onWait',
+    ])
+    .describe('Purpose of the command in the configuration.'),
+  step: z.int().min(1).optional().describe('Absent if it belongs to the whole chain.'),
+  command: z.string(),
+}
+
 export const eventSchema = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('run_started'),
@@ -160,24 +180,15 @@ export const eventSchema = z.discriminatedUnion('type', [
     prompt: part.promptSource.optional().describe('Source of the prompt; absent without a prompt.'),
   }),
   z.object({
+    type: z.literal('claimed'),
+    ...part.inIteration,
+    id: z.string().describe('The task of forge-tasks that the agent has claimed.'),
+    title: z.string().optional(),
+  }),
+  z.object({ type: z.literal('command_started'), ...ofCommand }),
+  z.object({
     type: z.literal('command'),
-    ...part.inStep,
-    iteration: z.int().min(1).optional(),
-    role: z
-      .enum([
-        'verify',
-        'until',
-        'when',
-        'setup',
-        'beforeStep',
-        'afterIteration',
-        'afterStep',
-        'afterRun',
-        'onWait',
-      ])
-      .describe('Purpose of the command in the configuration.'),
-    step: z.int().min(1).optional().describe('Absent if it belongs to the whole chain.'),
-    command: z.string(),
+    ...ofCommand,
     result: z.enum(['ok', 'failed', 'broken']).describe('broken: it could not be run.'),
     detail: z.string().describe('The result as text.'),
     ms: z.int().describe('Duration.'),
@@ -243,6 +254,7 @@ export const eventSchema = z.discriminatedUnion('type', [
     ms: z.int().describe('Duration.'),
     error: text('Why the call failed.'),
     diff: text('Its changes, as a unified diff.'),
+    parent: part.parent,
   }),
   z.object({
     type: z.literal('limit'),

@@ -11,6 +11,7 @@ import type { OpenRun } from './open-run.ts'
 import { prepareHandIn } from './in-branch.ts'
 import type { Patience, Pause } from '../policy/patience.ts'
 import { isScoped, type Place } from '../place.ts'
+import { watchClaims } from '../policy/claim-watch.ts'
 import { newlyOpen, stillReady } from '../policy/task-check.ts'
 
 /** Runs the agent once with a fresh context, judges its outcome and emits the events. */
@@ -26,7 +27,10 @@ export async function runIteration(
   const printTasks = async () => (step.goesOnWithTasks === true ? ports.tasks.fingerprint() : '')
   const tasksBefore = await printTasks()
   const began = awakeMs()
-  const { usage, exitCode, outputBytes, ...turned } = await takeTurn(step, place, run)
+  const endWatch = watchClaims(claimStep(step, place), place, ports)
+  const { usage, exitCode, outputBytes, ...turned } = await takeTurn(step, place, run).finally(
+    endWatch,
+  )
   const ms = Math.round(awakeMs() - began)
   const tasks = await ports.tasks.endIteration(
     claimStep(step, place),

@@ -46,6 +46,8 @@ export async function runCommand(
 ): Promise<CommandEnd> {
   const { role, command } = request
   const began = awakeMs()
+  const about = { ...placeIn(request, context), role, command }
+  context.ports.emit({ type: 'command_started', ...about })
   const tail = new Tail(context.ports.maskStream)
   const end = await supervise(request, tail, context, stop)
   const { result, detail } = judge(end, role)
@@ -53,9 +55,7 @@ export async function runCommand(
   if (result === 'stopped') return { result, detail, tail: text }
   context.ports.emit({
     type: 'command',
-    ...placeIn(request, context),
-    role,
-    command,
+    ...about,
     result: result === 'late' ? 'failed' : result,
     detail,
     ms: Math.round(awakeMs() - began),

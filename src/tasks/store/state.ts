@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { writeFileAtomic } from '../../base/atomic-write.ts'
+import { statOf } from '../../base/files.ts'
 import { isObject, parseJson } from '../../base/json.ts'
 import { lifeOf } from '../../base/linux/process-identity.ts'
 import { readOrEmpty } from '../../base/repository.ts'
@@ -53,6 +54,13 @@ function readObject(path: string): Record<string, unknown> {
 
 export function hasState(folders: TaskFolders): boolean {
   return findState(folders) !== undefined
+}
+
+/** Changes with every change of the state. */
+export function stateStamp(folders: TaskFolders): string {
+  const path = findState(folders)
+  const { mtimeMs = 0, size = 0, ino = 0 } = (path === undefined ? undefined : statOf(path)) ?? {}
+  return [mtimeMs, size, ino].join()
 }
 
 /** A project that became a repository keeps its old state until the next change. */

@@ -163,6 +163,8 @@ export class EventLines {
       case 'merge_ended':
       case 'branch_ended':
         return showBranch(event, this.#shared, this.#lines)
+      case 'claimed':
+      case 'command_started':
       case 'merge_moving':
       case 'run_ended':
       case 'crew_ended':
