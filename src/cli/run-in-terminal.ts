@@ -1,3 +1,4 @@
+import { counted } from '../base/amounts.ts'
 import { errorCode, errorText } from '../base/errors.ts'
 import { quoterInside } from '../engines/marker/line-quoter.ts'
 import { DEFAULT_GRACE } from '../chain/plan/policy.ts'
@@ -37,7 +38,7 @@ export async function runInTerminal(ready: ReadyRun, options: Options): Promise<
       terminal = openTerminal(stopSwitch, verbose, run)
       return json
         ? new JsonView(terminal, session.stamp)
-        : new PlainView(terminal, verbose, run.state, here)
+        : new PlainView(terminal, verbose, { state: run.state, here, live: plan.budget })
     },
   })
   if (options.mentionsQueues === true && !json) {
@@ -54,6 +55,8 @@ function openTerminal(stopSwitch: StopSwitch, uncut: boolean, run: LiveRun): Ter
     env: process.env,
     makeQuoter: quoterInside(process.env),
     uncut,
+    describeDropped: (lines) =>
+      `[forkhestra] The terminal did not take ${counted(lines, 'line')}; see: forkhestra logs`,
     onLost: (error) => run.warn(`output is lost: ${errorText(error)}`),
     onClosed: (error) => {
       const words = `stdout: ${errorText(error)}`

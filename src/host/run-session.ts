@@ -193,7 +193,7 @@ class Reporter {
   tick(): void {
     this.#record.checkpoint(this.state)
     this.#record.flush()
-    this.#view.tick?.(Date.now())
+    this.#view.tick?.()
     this.#reportProblems()
   }
 

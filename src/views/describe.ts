@@ -1,4 +1,3 @@
-import { branchName } from '../records/events/branch-name.ts'
 import type { EventOf } from '../records/events/event.ts'
 import { counted } from '../base/amounts.ts'
 import { shellWord } from '../base/shell-quote.ts'
@@ -9,7 +8,6 @@ import { oneLine } from '../base/shorten.ts'
 import type { EndCause, Lacks, Reason, Refusal } from '../records/events/schema.ts'
 import { describeOutcome } from '../records/events/describe-outcome.ts'
 import type { RunState } from '../records/events/state.ts'
-import { waitsOf } from '../records/events/waits.ts'
 import { isComplete, type StepState } from '../records/events/step-state.ts'
 
 export const REFUSALS: Record<Refusal, string> = {
@@ -215,19 +213,6 @@ export function adviceFor(
     default:
       return undefined
   }
-}
-
-/** The waits of a run for its status line, with the names of the branches. */
-export function describeWaits(state: RunState, now: number): string | undefined {
-  const waits = waitsOf(state)
-  const [first, ...more] = waits
-  if (first === undefined) return undefined
-  const name = branchName(state, first.scope)
-  if (more.length === 0)
-    return `${name === undefined ? '' : `${name}: `}${describeWait(first, now)}`
-  const names = waits.flatMap(({ scope, task }) => task ?? branchName(state, scope) ?? [])
-  const next = Math.min(...waits.map(({ until }) => Date.parse(until)))
-  return `Waiting: ${names.join(', ')}; the first continues in ${formatDuration(Math.max(0, next - now))}`
 }
 
 /** `Waiting for the limit to reset, 1 h 02 min left, until 2026-01-20 17:00: …`. */

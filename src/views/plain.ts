@@ -2,11 +2,24 @@ import { next } from '../records/events/fold.ts'
 import type { OutputChunk } from '../records/events/event.ts'
 import type { RunEvent } from '../records/events/schema.ts'
 import { NO_EVENTS, type RunState } from '../records/events/state.ts'
-import { cwdOption, describeWaits } from './describe.ts'
+import { cwdOption } from './describe.ts'
 import { readerIn } from './merges.ts'
 import { BranchViews } from './plain/branches.ts'
 import { Summary } from './plain/summary.ts'
+import { Activities } from './status/activity.ts'
+import { statusRows, type Limits } from './status/status-rows.ts'
+import type { Size } from './terminal/tty.ts'
 import type { Output, View } from './view.ts'
+
+interface Options {
+  /** The state before a resume. */
+  readonly state?: RunState
+  /** The folder of the reader. */
+  readonly here?: string
+  readonly isChat?: boolean
+  /** For a run that is at work: what it may spend. Rows show what happens now. */
+  readonly live?: Limits
+}
 
 /** Shows a run as text, between the output of the agents. */
 export class PlainView implements View {
@@ -14,14 +27,14 @@ export class PlainView implements View {
   readonly #branches: BranchViews
   readonly #summary: Summary
   readonly #shared
+  readonly #activities = new Activities()
+  /** A run that is over at once has no rows. */
+  #hasTicked = false
 
-  /** `state` is the state before a resume; `here` is the folder of the reader. */
   constructor(
     screen: Output,
     isVerbose: boolean,
-    state: RunState = NO_EVENTS,
-    here?: string,
-    isChat = false,
+    { state = NO_EVENTS, here, isChat = false, live }: Options = {},
   ) {
     this.#screen = screen
     const command = (words: string) =>
@@ -30,24 +43,33 @@ export class PlainView implements View {
     this.#shared = { state, isVerbose, maybeMarked: new Set<string>(), command, reader }
     this.#branches = new BranchViews(screen, this.#shared)
     this.#summary = new Summary(screen, this.#shared, isChat)
+    if (live !== undefined) screen.live?.((size) => this.#rows(live, size))
   }
 
   show(event: RunEvent, state = next(this.#shared.state, event)): void {
     this.#shared.state = state
+    this.#activities.take(event)
     this.#branches.show(event)
+    this.#screen.refresh?.()
     if (event.type === 'run_ended') this.#summary.show()
   }
 
-  tick(now: number): void {
-    const words = describeWaits(this.#shared.state, now)
-    if (words !== undefined) this.#screen.status?.(`[forkhestra] ${words}`)
+  tick(): void {
+    this.#hasTicked = true
+    this.#screen.refresh?.()
   }
 
   output(chunk: OutputChunk): void | Promise<void> {
+    this.#activities.output(chunk.scope, Date.now())
     return this.#branches.output(chunk)
   }
 
   end(): void {
     this.#branches.end()
+  }
+
+  #rows(limits: Limits, size: Size): readonly string[] {
+    if (!this.#hasTicked) return []
+    return statusRows(this.#shared.state, this.#activities, limits, Date.now(), size)
   }
 }

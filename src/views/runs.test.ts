@@ -3,7 +3,6 @@ import type { EventBody } from '../records/events/event.ts'
 import { next } from '../records/events/fold.ts'
 import type { Reason } from '../records/events/schema.ts'
 import { NO_EVENTS, type RunState } from '../records/events/state.ts'
-import { describeWaits } from './describe.ts'
 import { nextSteps } from './next-steps.ts'
 import { formatAge, describeChain, durationOf, describePlace, renderRuns } from './runs.ts'
 
@@ -138,17 +137,6 @@ test('the place of a run that failed is not a step that was cancelled for it', (
     end(3, ['g1', 's3'], 'cancelled'),
   )
   expect(describePlace(run('failed', state), NOW)).toBe('step 2/3, agent_failed')
-})
-
-test('the status line names the branches that wait', () => {
-  const one = next(COPIES, waitOf(2))
-  expect(describeWaits(COPIES, NOW)).toBeUndefined()
-  expect(describeWaits(one, NOW)).toStartWith(
-    'build#2: Waiting for the limit to reset, 1 h 05 min left',
-  )
-  expect(describeWaits(next(one, waitOf(3)), NOW)).toBe(
-    'Waiting: build#2, build#3; the first continues in 1 h 05 min',
-  )
 })
 
 test('a wait that should be over continues now', () => {

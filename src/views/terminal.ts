@@ -1,22 +1,16 @@
 import { fstatSync } from 'node:fs'
-import { cut as cutToWidth } from './terminal/columns.ts'
 import { firstCause } from '../base/first-cause.ts'
 import { isTerminal } from '../base/linux/is-terminal.ts'
 import { printableLines } from '../base/terminal/printable.ts'
 import { AgentOutput, TerminalLine } from './agent-output.ts'
+import { LiveLines, type RenderRows } from './terminal/live-lines.ts'
+import type { Size } from './terminal/tty.ts'
+import { TerminalWriter } from './terminal/terminal-writer.ts'
 import type { LineStyle, Output } from './view.ts'
 import { Writer, type WriteProblem } from './writer.ts'
 
 const [NEWLINE, RETURN] = [10, 13]
-/** Moves to the start of the line and erases it. */
-const WIPE = '\r\u001b[K'
-/**
- * Turns off wrapping for the status line: after the window became narrower, only its last row would be erased.
- */
-const CUT = '\u001b[?7l'
-const WRAP = '\u001b[?7h'
-
-const DEFAULT_COLUMNS = 80
+const [DEFAULT_COLUMNS, DEFAULT_ROWS] = [80, 24]
 
 /** Ends open control strings and all colours. */
 const KNOWN_STATE = '\u001b\\\u001b[0m'
@@ -40,14 +34,21 @@ interface Cursor {
 }
 
 interface Options extends WriteProblem {
+  /** The line to show for lines that a stalled terminal did not take; by default everything waits for it. */
+  readonly describeDropped?: ((lines: number) => string) | undefined
   readonly uncut: boolean
   readonly env: Readonly<Record<string, string | undefined>>
   /** By default lines stay as they are. */
   readonly makeQuoter?: (() => Quoter) | undefined
 }
 
+interface Sink {
+  write(bytes: Uint8Array, isOurs?: boolean): void | Promise<void>
+  drain(): Promise<void>
+}
+
 interface Stream {
-  readonly writer: Writer
+  readonly writer: Sink
   readonly cursor: Cursor
   /** Absent for a pipe or a file. */
   readonly filter: AgentOutput | undefined
@@ -64,27 +65,36 @@ export class Terminal implements Output {
   readonly #err: Stream
   readonly #knownState: string
   readonly #dim: (text: string) => string
-  #hasStatus = false
+  readonly #isStatic: boolean
 
-  constructor({ uncut, env, makeQuoter, ...problem }: Options) {
+  constructor({ uncut, env, makeQuoter, describeDropped, ...problem }: Options) {
     const isDumb = env['TERM'] === 'dumb'
+    this.#isStatic = isDumb || Boolean(env['CI'])
     this.#knownState = isDumb ? '' : KNOWN_STATE
     this.#dim = isDumb || env['NO_COLOR'] ? String : (text) => `${DIM}${text}${NOT_DIM}`
-    const open = (fd: 1 | 2, onProblem: WriteProblem, shared?: Cursor): Stream => {
-      const cursor = shared ?? {
+    const open = (fd: 1 | 2, onProblem: WriteProblem, shared?: Stream): Stream => {
+      const cursor = shared?.cursor ?? {
         isAtLineStart: true,
         line: new TerminalLine(),
         quoter: makeQuoter?.(),
       }
-      const columns = () => columnsOf(fd === 1 ? process.stdout : process.stderr)
-      const filter = isTerminal(fd) ? new AgentOutput(cursor.line, columns, !uncut) : undefined
-      return { writer: new Writer(fd, onProblem), cursor, filter }
+      if (!isTerminal(fd)) return { writer: new Writer(fd, onProblem), cursor, filter: undefined }
+      const size = () => sizeOf(fd === 1 ? process.stdout : process.stderr)
+      const filter = new AgentOutput(cursor.line, () => size().width, !uncut)
+      const isPatient = describeDropped === undefined
+      const make = () =>
+        new LiveLines(
+          new TerminalWriter(fd, onProblem.onClosed, isPatient),
+          size,
+          describeDropped ?? String,
+        )
+      return { writer: shared?.writer ?? make(), cursor, filter }
     }
     const [out, err] = [fstatSync(1), fstatSync(2)]
     const isSame = out.dev === err.dev && out.ino === err.ino && out.rdev === err.rdev
     const ignored = { onClosed: () => undefined, onLost: () => undefined }
     this.#out = open(1, problem)
-    this.#err = open(2, ignored, isSame ? this.#out.cursor : undefined)
+    this.#err = open(2, ignored, isSame ? this.#out : undefined)
   }
 
   bytes(stream: 'out' | 'err', bytes: Uint8Array, prefix?: string): void | Promise<void> {
@@ -95,7 +105,6 @@ export class Terminal implements Output {
     // After the filter: what it drops may be all that keeps a line from being a marker.
     const shown = cursor.quoter?.push(filtered) ?? filtered
     if (shown.length === 0) return
-    this.#wipeStatus()
     cursor.isAtLineStart = shown[shown.length - 1] === NEWLINE
     return writer.write(shown)
   }
@@ -108,20 +117,18 @@ export class Terminal implements Output {
     this.#fresh(this.#err, text, String, prefix)
   }
 
-  /** Only on a terminal: a log would get a line per second. */
-  status(text: string): void {
-    if (this.#err.filter === undefined) return
-    this.#hasStatus = true
-    // With the cursor at the start of the line, an echoed ^C does not wrap.
-    const line = cutToWidth(printableLines(text), columnsOf(process.stderr))
-    this.#err.cursor.line.clear()
-    void this.#err.writer.write(Buffer.from(`${WIPE}${CUT}${line}${WRAP}\r`))
+  /** Shows rows below the lines, only on a terminal. */
+  live(render: RenderRows): void {
+    if (!this.#isStatic) this.#liveLines?.show(render)
   }
 
-  #wipeStatus(): void {
-    if (!this.#hasStatus) return
-    this.#hasStatus = false
-    void this.#err.writer.write(Buffer.from(WIPE))
+  refresh(): void {
+    this.#liveLines?.refresh()
+  }
+
+  get #liveLines(): LiveLines | undefined {
+    const { writer } = this.#out.filter === undefined ? this.#err : this.#out
+    return writer instanceof LiveLines ? writer : undefined
   }
 
   /** Waits for the last output; after a stop only for a while, because a paused pager reads nothing. */
@@ -169,7 +176,7 @@ export class Terminal implements Output {
       filter === undefined
         ? `${prefix ?? ''}${text.replaceAll('\n', `\n${prefix ?? ''}`)}`
         : this.#paintLine(filter, printableLines(text), paint, prefix)
-    void writer.write(Buffer.concat([start, quoted(cursor, `${shown}\n`)]))
+    void writer.write(Buffer.concat([start, quoted(cursor, `${shown}\n`)]), true)
   }
 
   #paintLine(
@@ -196,7 +203,6 @@ export class Terminal implements Output {
 
   /** What to print before a line that begins now. */
   #startLine({ cursor, filter }: Stream): Uint8Array {
-    this.#wipeStatus()
     const { text: rest, reset } = this.#finishLines(cursor)
     const held = quoted(cursor, rest)
     const end = cursor.isAtLineStart && held.length === 0 ? '' : '\n'
@@ -232,6 +238,6 @@ function lastShown(line: Uint8Array): string {
   return Buffer.from(text.subarray(text.lastIndexOf(RETURN) + 1)).toString()
 }
 
-function columnsOf({ columns }: NodeJS.WriteStream): number {
-  return columns || DEFAULT_COLUMNS
+function sizeOf({ columns, rows }: NodeJS.WriteStream): Size {
+  return { width: columns || DEFAULT_COLUMNS, height: rows || DEFAULT_ROWS }
 }

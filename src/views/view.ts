@@ -1,6 +1,7 @@
 import type { OutputChunk } from '../records/events/event.ts'
 import type { RunEvent } from '../records/events/schema.ts'
 import type { RunState } from '../records/events/state.ts'
+import type { RenderRows } from './terminal/live-lines.ts'
 
 export interface LineStyle {
   /** Terminals dim other lines. */
@@ -18,8 +19,9 @@ export interface Output {
   /** Writes one of our own lines to stdout, or a warning to stderr. */
   line(text: string, style?: LineStyle): void
   warn(text: string, prefix?: string): void
-  /** Shows the current status on a terminal; the next line replaces it. */
-  status?(text: string): void
+  /** Shows rows below the lines on a terminal; `refresh` renders them again. */
+  live?(render: RenderRows): void
+  refresh?(): void
 }
 
 export interface View {
@@ -28,7 +30,7 @@ export interface View {
   /** A promise asks the caller to wait before sending more. */
   output(chunk: OutputChunk): void | Promise<void>
   /** Called once a second. */
-  tick?(now: number): void
+  tick?(): void
   /** Called after the last event of a record, which may be incomplete. */
   end?(): void
 }

@@ -3,8 +3,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeChain, runChain, startChain } from '../support/chains.ts'
 import { tasks } from '../support/builders.ts'
-import { FORKHESTRA, forkhestra } from '../support/forkhestra.ts'
-import { Pty } from '../support/pty.ts'
+import { forkhestra } from '../support/forkhestra.ts'
 import { makeProject, sh } from '../support/project.ts'
 import { until } from '../support/until.ts'
 
@@ -125,14 +124,6 @@ test('only show cuts a long system prompt in the command', async () => {
   expect(argv.some((arg) => arg.length > 2000)).toBe(true)
   expect(JSON.parse(commandIn(verbose))).toEqual(argv)
   expect(commandIn(dry).length).toBeGreaterThan(2000)
-})
-
-test('a countdown wider than the terminal ends with an ellipsis', async () => {
-  const agent = sh('echo "Claude AI usage limit reached|$(($(date +%s) + 3600))"; exit 1')
-  const cwd = makeChain([{ agent: 'agent', iterations: 2 }], { agent })
-  const argv = [FORKHESTRA, '--chain', 'c']
-  await using terminal = new Pty(argv, { cwd, columns: 60, rows: 30 })
-  await terminal.shows(/^\[forkhestra\] Waiting for the limit to reset, .*…$/m)
 })
 
 test.each(['verify', 'until'])('%s that cannot be run prints what to do', async (role) => {

@@ -133,7 +133,7 @@ function makeTarget(input: Input, terminal: Terminal, { folder }: RunBrief): Rep
   if (!input.flag('json')) {
     // A named task is shown in full.
     const isVerbose = input.flag('verbose') || input.text('task') !== undefined
-    const view = new PlainView(terminal, isVerbose, undefined, undefined, isChat(folder))
+    const view = new PlainView(terminal, isVerbose, { isChat: isChat(folder) })
     return { view, kind: 'plain', warn }
   }
   let current: RunEvent | undefined

@@ -19,9 +19,9 @@ export function watchClaims(
       known.add(id)
       emit({ type: 'claimed', ...place, id, title })
     }
-    if (!isOver) timer = setTimeout(look, POLL_MS)
+    if (!isOver) timer = setTimeout(() => void look(), POLL_MS)
   }
-  timer = setTimeout(look, POLL_MS)
+  timer = setTimeout(() => void look(), POLL_MS)
   return () => {
     isOver = true
     clearTimeout(timer)

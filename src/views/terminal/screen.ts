@@ -15,6 +15,10 @@ export class Screen {
   #shown = NOTHING
   #width = 0
 
+  get isEmpty(): boolean {
+    return this.#shown.rows.length === 0
+  }
+
   /** Replaces the rows, and inserts permanent lines above them. */
   draw(next: Rows, width: number, above: readonly string[] = []): string {
     const isSame = above.length === 0 && width === this.#width
