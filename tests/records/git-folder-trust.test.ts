@@ -70,6 +70,32 @@ test('a link in place of the folder of active runs is not written through', asyn
   expect(readdirSync(join(outer, 'target'))).toEqual(['run'])
 })
 
+test('the worktrees of runs are inspected without the filters of the repository', async () => {
+  const { outer, cwd } = await unpack()
+  await git(cwd, 'init', '-q')
+  await git(cwd, 'add', '-A')
+  await git(cwd, 'commit', '-q', '-m', 'x')
+  const ran = join(outer, 'ran')
+  const trees = ['one', 'two'].map((name) => {
+    const run = '20261119-000000-abcdef'
+    return { name, path: join(outer, `archive.worktrees/${run}-${name}`), branch: `${run}-${name}` }
+  })
+  await git(cwd, 'config', 'extensions.worktreeConfig', 'true')
+  for (const { name, path, branch } of trees) {
+    await git(cwd, 'worktree', 'add', '-q', '-b', `forkhestra/${branch}`, path)
+    writeFileSync(join(path, '.gitattributes'), `* filter=${name}\n`)
+    writeFileSync(join(path, 'agent'), sh('echo ho'))
+  }
+  const filter = `touch ${ran}; cat`
+  await git(cwd, 'config', 'filter.one.clean', filter)
+  await git(trees[1]!.path, 'config', '--worktree', 'filter.two.clean', filter)
+  for (const option of [[], ['--clean']]) {
+    const { stdout } = await forkhestra(['worktrees', ...option], { cwd })
+    expect(stdout).toContain('uncommitted changes')
+  }
+  expect(existsSync(ran)).toBe(false)
+})
+
 describe('a repository that does not know the folder is not written to, by', () => {
   const POINTERS = [
     [

@@ -24,6 +24,7 @@ import {
   readRepository,
   runOfBranch,
   runOfPath,
+  withoutFilters,
   type GitWith,
   type Repository,
 } from './repository.ts'
@@ -46,8 +47,8 @@ export interface Survey {
 
 /** Inspects everything that runs have created in the repository and not removed. */
 export async function survey({ env, project }: Asker): Promise<Survey> {
-  const git = makeGit(env)
-  const repository = await open(project.folder, git)
+  const repository = await open(project.folder, makeGit(env))
+  const git = await withoutFilters(env, project.folder, repository)
   const runs = new Map(recordedRuns(repository, { env, project }).map((run) => [run.id, run]))
   const isActive = ({ status }: RunBrief) => status === 'running' || status === 'waiting'
   const active = new Set([

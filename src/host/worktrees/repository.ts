@@ -1,10 +1,12 @@
 import { basename, dirname, join, resolve } from 'node:path'
 import type { Environment } from '../../base/environment.ts'
+import { NotNow } from '../../base/errors.ts'
 import { listNames, lstatOf } from '../../base/files.ts'
 import { withoutGitPlaces, WITHOUT_FETCHING } from '../../base/git.ts'
 import type { Git } from '../../run/merge/integrate.ts'
 import type { GitIn } from '../../run/merge/move-branch.ts'
 import { runGit } from '../../run/process/git.ts'
+import { ownFilters } from '../../run/process/own-filters.ts'
 import { adminFolders } from '../../run/worktrees/worktree-plan.ts'
 
 /** A worktree that git knows. */
@@ -41,16 +43,39 @@ export interface GitWith {
   readonly with: (more: Environment, cwd: string, ...args: string[]) => Promise<string>
 }
 
-export function makeGit(env: Environment): GitWith {
+export function makeGit(env: Environment, filters: readonly string[] = []): GitWith {
   const quiet = { ...withoutGitPlaces(env), ...WITHOUT_FETCHING, GIT_OPTIONAL_LOCKS: '0' }
   const run: GitWith['with'] = async (more, cwd, ...args) => {
     const all = Object.entries({ ...quiet, ...more }).filter(
       (entry): entry is [string, string] => entry[1] !== undefined,
     )
-    const options = ['-c', 'core.quotePath=false', ...args]
+    const options = ['-c', 'core.quotePath=false', ...filters, ...args]
     return (await runGit(cwd, options, Object.fromEntries(all), { ms: LIMIT_MS })).toString()
   }
   return { in: (cwd, ...args) => run({}, cwd, ...args), with: run }
+}
+
+/** Git that starts no filters of the repository, also not those that its worktrees configure. */
+export async function withoutFilters(
+  env: Environment,
+  folder: string,
+  { trees }: Repository,
+): Promise<GitWith> {
+  const git = makeGit(env)
+  const filters: string[] = []
+  for (const { gitDir } of trees.filter((tree) => tree.gitDir !== '')) {
+    const found = await ownFilters((args) =>
+      git.in(folder, `--git-dir=${gitDir}`, ...args).catch(() => ''),
+    )
+    if (found === undefined) {
+      throw new NotNow(
+        `The name of a filter in the git configuration of ${folder} contains '='.`,
+        'Rename it: git config --get-regexp ^filter',
+      )
+    }
+    filters.push(...found)
+  }
+  return makeGit(env, filters)
 }
 
 /** Git in one worktree; it is told where that is, because an agent may have deleted `.git`. */

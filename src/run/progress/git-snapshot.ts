@@ -6,6 +6,7 @@ import type { GitChanges } from '../../records/events/schema.ts'
 import { hash, Fingerprinter } from './git-print.ts'
 import { parseGitStatus } from './git-status.ts'
 import { runGit } from '../process/git.ts'
+import { ownFilters } from '../process/own-filters.ts'
 
 /** The state of a git repository at one moment. */
 export interface GitSnapshot {
@@ -50,7 +51,8 @@ async function takeBefore(
   printer: Fingerprinter,
   uncounted: readonly string[],
 ): Promise<GitSnapshot | undefined> {
-  const filters = await withOwnFilters(options)
+  const ask = async (args: readonly string[]) => (await askGit(args, options))?.toString() ?? ''
+  const filters = await ownFilters(ask)
   if (filters === undefined) return undefined
   const [status, top, submodules] = await Promise.all([
     askGit([...filters, ...STATUS], options),
@@ -167,27 +169,4 @@ async function askGit(
   } catch {
     return undefined
   }
-}
-
-/**
- * Options that keep the user's own filters, such as that of git-lfs, and disable those of the
- * repository: taking a snapshot must not run code from the repository. Undefined if a name cannot be
- * written as an option.
- */
-async function withOwnFilters(options: GitOptions): Promise<string[] | undefined> {
-  const asked = ['config', '-z', '--show-scope', '--get-regexp', String.raw`^filter\.`]
-  const said = (await askGit(asked, options))?.toString() ?? ''
-  const [own, foreign] = [new Map<string, string>(), new Set<string>()]
-  // Scopes alternate with keys and their values.
-  const fields = said.split('\0')
-  for (let at = 0; at + 1 < fields.length; at += 2) {
-    const [key = '', ...value] = fields[at + 1]!.split('\n')
-    if (fields[at] === 'local' || fields[at] === 'worktree') foreign.add(key)
-    else own.set(key, value.join('\n'))
-  }
-  if ([...foreign].some((key) => key.includes('='))) return undefined
-  return [...foreign].flatMap((key) => {
-    const value = own.get(key) ?? (key.endsWith('.required') ? 'false' : '')
-    return ['-c', `${key}=${value}`]
-  })
 }
