@@ -270,6 +270,13 @@ test('a person who deletes the base branch meanwhile', async () => {
   expect(code).toBe(0)
   expect(stderr).toContain('branch main was deleted')
   expect(stderr).toContain(`To bring it to main: git branch main forkhestra/${run}/merged`)
+  const listed = await inProject(cwd, 'worktrees')
+  expect(listed.stdout).toContain(`Next: git branch main forkhestra/${run}/merged\n`)
+  git(cwd, 'branch', 'main', 'HEAD')
+  const again = await inProject(cwd, 'worktrees')
+  expect(again.stdout).toContain(
+    `Next: git switch main && git merge --no-overwrite-ignore forkhestra/${run}/merged\n`,
+  )
   expect(commitsOf(cwd, `forkhestra/${run}/merged`)).toEqual(COMMITTED)
 })
 

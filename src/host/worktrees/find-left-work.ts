@@ -102,7 +102,7 @@ export async function findLeftWork(asker: Asker): Promise<LeftWork[]> {
 }
 
 export async function describe(candidate: Candidate, found: Survey): Promise<LeftWork> {
-  const { kind, run, path, branch, recorded } = candidate
+  const { kind, run, path, branch } = candidate
   const brief = found.runs.get(run)
   // Records from elsewhere can contain anything.
   const own = brief?.foreign === undefined ? brief : undefined
@@ -120,7 +120,7 @@ export async function describe(candidate: Candidate, found: Survey): Promise<Lef
     isAlive,
     path,
     branch,
-    into: recorded?.into,
+    into: targetOf(candidate, own),
     ...facts,
     why: describeWhy(candidate, blocker, found),
     blocker,
@@ -233,10 +233,11 @@ function describeWhy(
 }
 
 function nextCommands(
-  { kind, run, path, tree, branch, recorded }: Candidate,
+  candidate: Candidate,
   { unmerged, hasUncommitted: hasChanges, blocker }: Facts & Pick<LeftWork, 'blocker'>,
   { runs, active, repository, here, hasOrphans: areLeft }: Survey,
 ): string[] {
+  const { kind, run, path, tree, branch, recorded } = candidate
   const brief = runs.get(run)
   const id = `${run}${cwdOption(brief?.state.cwd, here)}`
   if (active.has(run)) return brief === undefined ? [] : [`forkhestra show ${id}`]
@@ -251,7 +252,7 @@ function nextCommands(
   const isMergeable = branch !== undefined && (unmerged ?? 0) > 0
   return [
     ...(isResumable && isContinued ? [`${resumeCommand(id)}${orphans}`] : []),
-    ...(isMergeable ? [mergeCommand(branch, recorded?.into, repository)] : []),
+    ...(isMergeable ? [mergeCommand(kind, branch, targetOf(candidate, brief), repository)] : []),
     ...(hasChanges === true && tree?.isThere === true
       ? [`git -C ${shellWord(tree.path)} status`]
       : []),
@@ -259,13 +260,29 @@ function nextCommands(
   ]
 }
 
+/** The branch that work is merged into, or that its merged work was meant for. */
+function targetOf(
+  { kind, run, branch, recorded }: Candidate,
+  brief: RunBrief | undefined,
+): string | undefined {
+  if (kind !== 'aside') return recorded?.into
+  const own = `forkhestra/${run}/`
+  const targets = (brief?.state.branches ?? []).map(({ into }) => into)
+  return targets.find((into) => branch === `${into.startsWith(own) ? `${into}.` : own}merged`)
+}
+
 /** Merges where the target is checked out. */
 function mergeCommand(
+  kind: LeftWork['kind'],
   branch: string,
   into: string | undefined,
-  { top, trees }: Repository,
+  { top, trees, branches }: Repository,
 ): string {
-  const merge = `merge ${shellWord(branch)}`
+  if (kind === 'aside' && into !== undefined && !branches.has(into))
+    return `git branch ${shellWord(into)} ${shellWord(branch)}`
+  // An ignored file may be why it is aside.
+  const options = kind === 'aside' ? '--no-overwrite-ignore ' : ''
+  const merge = `merge ${options}${shellWord(branch)}`
   const place = trees.find((tree) => into !== undefined && tree.branch === into)?.path
   if (into === undefined || place === top) return `git ${merge}`
   if (place !== undefined) return `git -C ${shellWord(place)} ${merge}`
