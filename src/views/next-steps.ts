@@ -1,4 +1,6 @@
+import { isInBranch } from '../records/events/branch-state.ts'
 import type { Reason } from '../records/events/schema.ts'
+import type { StepState } from '../records/events/step-state.ts'
 import { copyNumber } from './copies.ts'
 import { cwdOption, describeResumeOptions } from './describe.ts'
 import { describeMerges, readerIn } from './merges.ts'
@@ -39,9 +41,7 @@ export function nextSteps(run: RecordedRun, here?: string): NextStep[] {
   const step = currentStep(state)
   const copy = step === undefined ? '' : copyNumber(step).replace('#', ' --copy ')
   const place = step === undefined ? '' : ` --step ${step.number}${copy}`
-  // A blocked agent has already said what it needs.
-  const isBlockedByAgent = step?.lastOutcome?.kind === 'blocked'
-  const advice = step?.reason === undefined || isBlockedByAgent ? undefined : ADVICE[step.reason]
+  const advice = step && adviceFor(step, run, id)
   const hasIteration = step !== undefined && step.iterations > 0 && step.running === undefined
   const iteration = `forkhestra show ${id}${place} --iteration ${step?.iterations}`
   return [
@@ -53,6 +53,17 @@ export function nextSteps(run: RecordedRun, here?: string): NextStep[] {
     ...(hasIteration ? [[iteration, 'the last iteration'] as const] : []),
     [`${logs}${place}`, 'its output'],
   ]
+}
+
+function adviceFor(step: StepState, { state, isChat }: RecordedRun, id: string) {
+  const { key, reason, cause, lastOutcome } = step
+  // A blocked agent has already said what it needs.
+  if (reason === undefined || lastOutcome?.kind === 'blocked') return undefined
+  if (cause !== 'check_failed') return ADVICE[reason]
+  const command = `${resumeCommand(id, isChat)} --verify "SETUP && CHECK"`
+  return isInBranch(state, key)
+    ? ([command, 'if the check needs ignored files'] as const)
+    : undefined
 }
 
 /** How to resume a run; empty if its record does not contain enough. */

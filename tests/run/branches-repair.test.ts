@@ -78,6 +78,11 @@ test('checks that fail without ignored files say how to continue', async () => {
   expect(stderr).toContain(
     '[forkhestra] Run the check in a clean clone, fix what it reports, then resume; if it needs ignored files: forkhestra resume --verify "SETUP && CHECK"\n',
   )
+  const show = await inProject(cwd, 'show')
+  expect(show.stdout).toMatch(
+    /  forkhestra resume \S+ --verify "SETUP && CHECK" +if the check needs/,
+  )
+  expect(show.stdout).not.toContain('forkhestra doctor')
   const resumed = await inProject(cwd, 'resume', '--verify', 'mkdir -p deps && ls deps')
   expect([resumed.code, resumed.stdout]).toEqual([0, resumed.stdout])
   expect(leftovers(cwd)).toEqual([])
