@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import { errorText, UserError, succeeds } from '../../base/errors.ts'
 import { lstatOf } from '../../base/files.ts'
 import { branchIn, CHECKED_OUT } from '../../base/git.ts'
-import { readOrEmpty } from '../../base/repository.ts'
+import { commonGitFolder, gitFolder, readOrEmpty } from '../../base/repository.ts'
 import { adminFolders } from '../worktrees/worktree-plan.ts'
 import { StopError } from '../process/git.ts'
 import { isAncestor, type Git } from './integrate.ts'
@@ -28,7 +28,7 @@ export type Moved =
 /** Moves a branch forward, together with the files where it is checked out. */
 export async function moveBranch(top: string, move: Move, gitIn: GitIn): Promise<Moved> {
   const { branch, from, to } = move
-  const unusable = (await whyUnusable(top, gitIn)) ?? (await whyBusy(top, branch, gitIn))
+  const unusable = (await whyUnusable(top, gitIn)) ?? whyBusy(top, branch)
   if (unusable !== undefined) return { kind: 'refused', why: unusable, folder: top }
   const folder = await checkedOutIn(top, branch, gitIn)
   try {
@@ -62,9 +62,10 @@ async function whyUnusable(top: string, gitIn: GitIn): Promise<string | undefine
 }
 
 /** A rebase fails at the end if its branch has moved. */
-async function whyBusy(top: string, branch: string, gitIn: GitIn): Promise<string | undefined> {
-  const found = (await gitIn(top, 'rev-parse', '--git-common-dir')).replace(/\n$/, '')
-  const common = resolve(top, found)
+function whyBusy(top: string, branch: string): string | undefined {
+  const own = gitFolder(top)
+  if (own === undefined) return undefined
+  const common = commonGitFolder(own)
   const isRebased = [common, ...adminFolders(common).values()].some((gitDir) =>
     ['rebase-merge', 'rebase-apply'].some(
       (name) => readOrEmpty(join(gitDir, name, 'head-name')).trim() === `refs/heads/${branch}`,
