@@ -1,3 +1,4 @@
+import { dropUndefined } from '../../base/objects.ts'
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider'
 import { counted } from '../../base/amounts.ts'
 import { awakeMs } from '../../base/awake.ts'
@@ -158,8 +159,7 @@ export class Conversation {
     return {
       prompt: toPrompt(head, messages),
       ...(tools.length === 0 ? {} : { tools, toolChoice: { type: toolChoice } }),
-      ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
-      ...(headers === undefined ? {} : { headers }),
+      ...dropUndefined({ maxOutputTokens, headers }),
       // Every request contains everything, so the provider need not store it.
       providerOptions: { openai: { store: false } },
     }

@@ -141,11 +141,7 @@ function begin(state: RunState, event: MaybeStamped & { type: 'run_started' }): 
       ? {}
       : { groups: groups.map((group) => ({ ...group, ...NEW_GROUP, at: group.first })) }),
     cwd,
-    ...(chain === undefined ? {} : { chain }),
-    ...(at === undefined ? {} : { startedAt: at }),
-    ...(record === undefined ? {} : { record }),
-    ...(outerRun === undefined ? {} : { outerRun }),
-    ...(lacks === undefined ? {} : { lacks }),
+    ...dropUndefined({ chain, startedAt: at, record, outerRun, lacks }),
     ...mostAtOnce(event.plan),
   }
 }

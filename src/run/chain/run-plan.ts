@@ -1,3 +1,4 @@
+import { dropUndefined } from '../../base/objects.ts'
 import { statSync } from 'node:fs'
 import { errorCode } from '../../base/errors.ts'
 import type { AsideWork, Leftover, LeftInQueue, RunEvent } from '../../records/events/schema.ts'
@@ -68,12 +69,11 @@ export async function runQueue(plan: Plan, ports: Ports): Promise<void> {
 /** Emits `run_started` or `run_resumed`. */
 function announce(plan: Plan, ports: Ports): RunEvent {
   const { emit, record, lacks, lostMs, state, version, env } = ports
-  const outerRun = env['FORKHESTRA_RUN_ID']
+  const outerRun = env['FORKHESTRA_RUN_ID'] || undefined
   const writer = { version, pid: process.pid }
-  const lacking = lacks === undefined ? {} : { lacks }
   if (state().steps.length > 0) {
     const place = plan.isChat === true ? { step: 1 } : resumedPlace(state())
-    const where = { ...place, ...lacking, ...(lostMs === undefined ? {} : { lostMs }) }
+    const where = { ...place, ...dropUndefined({ lacks, lostMs }) }
     return emit({ type: 'run_resumed', ...writer, ...where, plan: { ...plan } })
   }
   return emit({
@@ -81,10 +81,7 @@ function announce(plan: Plan, ports: Ports): RunEvent {
     schema: 1,
     ...writer,
     cwd: plan.cwd,
-    ...(plan.chain === undefined ? {} : { chain: plan.chain }),
-    ...(record === undefined ? {} : { record }),
-    ...(outerRun ? { outerRun } : {}),
-    ...lacking,
+    ...dropUndefined({ chain: plan.chain, record, outerRun, lacks }),
     ...summarize(plan),
     plan: { ...plan },
   })

@@ -1,3 +1,4 @@
+import { dropUndefined } from '../../base/objects.ts'
 import { withoutGitPlaces } from '../../base/git.ts'
 import { ownIdentity } from '../../base/linux/process-identity.ts'
 import type { QueueServer } from '../../engines/engine.ts'
@@ -51,8 +52,7 @@ export function runEnvironment(run: string, { env, record }: Ports): Record<stri
     FORKHESTRA_RUN_ID: run,
     // The name to which other agents send messages.
     FORKHESTRA_AGENT_NAME: MAIN,
-    ...(record === undefined ? {} : { FORKHESTRA_RECORD: record }),
-    ...(identity === undefined ? {} : { FORKHESTRA_RUN_PROCESS: identity }),
+    ...dropUndefined({ FORKHESTRA_RECORD: record, FORKHESTRA_RUN_PROCESS: identity }),
     FORKHESTRA_RUN_PATH: outer ? `${outer}:${run}` : run,
   }
 }
