@@ -19,20 +19,11 @@ const DESCRIPTION_WIDTH = 80
 
 export async function listChains(input: Input): Promise<number> {
   const project = projectOf(input)
-  const { folder: cwd } = project
   const { file, content } = await configurationFor(input, project)
-  const chains = Object.entries({ ...content.chains, ...BUILT_IN_CHAINS, ...content.chains }).map(
-    ([name, { description, steps }]) => ({
-      name,
-      description,
-      text: describeItems(steps),
-      steps: agentSteps(steps).map(({ agent, iterations }) => ({ agent, iterations })),
-      isBuiltIn: !Object.hasOwn(content.chains, name),
-    }),
-  )
   const facts = readFacts(agentEnvironment(process.env))
-  const agents = listAgents(content, cwd, facts)
-  for (const { message } of fileProblems(cwd, facts)) {
+  const chains = chainsIn(content)
+  const agents = listAgents(content, project.folder, facts)
+  for (const { message } of fileProblems(project.folder, facts)) {
     console.error(`[forkhestra] Warning: ${message}`)
   }
   if (input.flag('json')) {
@@ -40,19 +31,39 @@ export async function listChains(input: Input): Promise<number> {
       return { name, kind, isBuiltIn, file: path }
     })
     console.log(JSON.stringify({ file: file ?? null, chains, agents: shown }))
-    return 0
+  } else if (input.flag('plain')) {
+    for (const { name, description, text } of chains)
+      console.log(`chain\t${name}\t${(description ?? text).replaceAll(/\s+/g, ' ')}`)
+    for (const { name, kind } of agents) console.log(`agent\t${printable(name)}\t${kind}`)
+  } else {
+    console.log(renderSections(file, chains, agents))
   }
+  return 0
+}
+
+function chainsIn({ chains }: ChainsConfig) {
+  return Object.entries({ ...chains, ...BUILT_IN_CHAINS, ...chains }).map(
+    ([name, { description, steps }]) => ({
+      name,
+      description,
+      text: describeItems(steps),
+      steps: agentSteps(steps).map(({ agent, iterations }) => ({ agent, iterations })),
+      isBuiltIn: !Object.hasOwn(chains, name),
+    }),
+  )
+}
+
+/** What belongs to the project comes first. */
+function renderSections(
+  file: string | undefined,
+  chains: ReturnType<typeof chainsIn>,
+  agents: readonly ListedAgent[],
+): string {
   const ofFile = `Chains in ${file}`
   const chainRows = chains.map(({ name, description, text, isBuiltIn }) => {
     const section = isBuiltIn ? 'Built-in chains' : ofFile
     return { section, name, text: description ?? text, isBuiltIn }
   })
-  if (input.flag('plain')) {
-    for (const { name, text } of chainRows)
-      console.log(`chain\t${name}\t${text.replaceAll(/\s+/g, ' ')}`)
-    for (const { name, kind } of agents) console.log(`agent\t${printable(name)}\t${kind}`)
-    return 0
-  }
   const agentRows = agents.map(({ name, kind, isBuiltIn, folder, description = kind }) => {
     if (folder === undefined)
       return { section: isBuiltIn ? 'Built-in agents' : 'Agents', name, text: kind, isBuiltIn }
@@ -66,8 +77,7 @@ export async function listChains(input: Input): Promise<number> {
     [`${title}:`, ...columns(listed.map(({ name, text }) => [name, text]))].join('\n'),
   )
   if (file !== undefined && !sections.has(ofFile)) shown.unshift(`${ofFile}:\n  none`)
-  console.log(shown.join('\n\n'))
-  return 0
+  return shown.join('\n\n')
 }
 
 interface ListedAgent {

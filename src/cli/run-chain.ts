@@ -33,7 +33,7 @@ export async function runChain(input: Input): Promise<number> {
   if (isDry) {
     const { showPlan } = await import('./show-plan.ts')
     const all = [...warnings, ...keyWarnings(plan, facts)]
-    return showPlan(plan, all, facts, tasks, input, stamp, env)
+    return showPlan({ plan, facts, tasks, env }, all, input, stamp)
   }
   const { content } = configuration
   const session = { env, stamp, agents: content.agents ?? {}, content }

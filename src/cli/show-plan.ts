@@ -18,49 +18,70 @@ import type { Input } from './command.ts'
 import { readOverrides } from './overrides.ts'
 import { secretsOf } from '../host/secrets.ts'
 
+/** What would run, and what the lines about it depend on. */
+interface PlanToShow {
+  readonly plan: Plan
+  readonly facts: Facts
+  readonly tasks: Tasks
+  readonly env: Readonly<Record<string, string>>
+}
+
 /** The option `--dry-run`: what would run, for people or for a script. */
 export async function showPlan(
-  plan: Plan,
+  toShow: PlanToShow,
   warnings: readonly string[],
-  facts: Facts,
-  tasks: Tasks,
   input: Input,
   stamp: Stamp,
-  env: Readonly<Record<string, string>>,
 ): Promise<number> {
+  const { plan, facts, env } = toShow
   const mask = new Mask(secretsOf(plan, env))
   const previews = previewPlan(plan, facts)
-  const { groups } = summarize(plan)
-  const nodes = new Map(groupsOf(plan.root).map((group) => [group.id, group]))
   const clashes = mask.data(previews.flatMap((each) => each.clashes))
   for (const warning of [...warnings, ...clashes]) console.error(`[forkhestra] Warning: ${warning}`)
   if (input.flag('json')) {
-    const { budget, when, hooks, maxParallel, root } = plan
-    const chain = {
-      budget,
-      when,
-      hooks,
-      ...dropUndefined({ maxParallel, branch: branchJson(root) }),
-    }
-    const shown = previews.map((each) => each.shown)
-    const all = groups?.map((group) => ({
-      ...group,
-      branch: branchJson(nodes.get(group.id) ?? {}),
-    }))
-    const event = {
-      type: 'dry_run' as const,
-      steps: shown,
-      ...dropUndefined({ groups: all }),
-      chain,
-    }
+    const steps = previews.map((each) => each.shown)
+    const event = { type: 'dry_run' as const, steps, ...groupsAndChain(plan) }
     console.log(JSON.stringify(mask.data(stamp(event))))
-    return 0
+  } else {
+    const isComplete = input.flag('verbose')
+    const branches = branchLines(
+      plan,
+      hasWorktrees(plan) ? currentBranch(plan.cwd, env) : undefined,
+    )
+    const steps = await describeSteps(toShow, previews, branches, input)
+    const groups = describeGroups(plan, branches)
+    const chain = [...chainLines(plan), ...(branches.get(plan.root.id) ?? [])]
+    console.log(renderDryRun(mask.data(steps), mask.data(chain), isComplete, mask.data(groups)))
   }
+  return 0
+}
+
+function groupsAndChain(plan: Plan) {
+  const { budget, when, hooks, maxParallel, root } = plan
+  const nodes = groupNodes(plan)
+  const groups = summarize(plan).groups?.map((group) => ({
+    ...group,
+    branch: branchJson(nodes.get(group.id) ?? {}),
+  }))
+  const branching = dropUndefined({ maxParallel, branch: branchJson(root) })
+  return { ...dropUndefined({ groups }), chain: { budget, when, hooks, ...branching } }
+}
+
+function groupNodes({ root }: Plan) {
+  return new Map(groupsOf(root).map((group) => [group.id, group]))
+}
+
+type BranchLines = ReturnType<typeof branchLines>
+
+function describeSteps(
+  { plan, facts, tasks }: PlanToShow,
+  previews: ReturnType<typeof previewPlan>,
+  branches: BranchLines,
+  input: Input,
+) {
   const isComplete = input.flag('verbose')
   const overrides = readOverrides(input)
   const isInRepository = facts.isInRepository(plan.cwd)
-  const base = hasWorktrees(plan) ? currentBranch(plan.cwd, env) : undefined
-  const branches = branchLines(plan, base)
   const described = previews.map(async ({ step, prompt, shown }) => ({
     ...shown,
     lines: [
@@ -73,15 +94,16 @@ export async function showPlan(
       ...(branches.get(step.id) ?? []),
     ],
   }))
-  const steps = await Promise.all(described)
-  const shownGroups = (groups ?? []).map((group) => {
+  return Promise.all(described)
+}
+
+function describeGroups(plan: Plan, branches: BranchLines) {
+  const nodes = groupNodes(plan)
+  return (summarize(plan).groups ?? []).map((group) => {
     const policy = nodes.get(group.id)?.policy
     const own = policy === undefined ? [] : groupLines(policy, plan)
     return { ...group, lines: [...own, ...(branches.get(group.id) ?? [])] }
   })
-  const chain = [...chainLines(plan), ...(branches.get(plan.root.id) ?? [])]
-  console.log(renderDryRun(mask.data(steps), mask.data(chain), isComplete, mask.data(shownGroups)))
-  return 0
 }
 
 function fileLines(words: string | undefined) {

@@ -21,7 +21,8 @@ export async function showForeignPlan({ id, folder }: RunBrief, input: Input): P
     const tasks = makeTaskPort(projectOf(input).folder, id, env)
     const stamp = stampFor(id)
     const inFull: Input = { ...input, flag: (name) => name === 'verbose' || input.flag(name) }
-    await showPlan(withoutCommands(plan), placeLines(plan), facts, tasks, inFull, stamp, env)
+    const toShow = { plan: withoutCommands(plan), facts, tasks, env }
+    await showPlan(toShow, placeLines(plan), inFull, stamp)
   } catch (error) {
     if (error instanceof DamagedPlan) throw error
     throw new NotNow(
