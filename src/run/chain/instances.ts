@@ -18,11 +18,11 @@ interface StepInstance extends StepNode {
 
 export type Instance = StepInstance | GroupInstance
 
-/** The copies of a node, or just the node if it has none or is a copy; `within` is the scope of its group. */
+/** The copies of a node, or just the node if it has none; `within` is the scope of its group. */
 export function instancesOf(node: StepNode, within: readonly string[]): StepInstance[]
 export function instancesOf(node: Node, within: readonly string[]): Instance[]
 export function instancesOf(node: Node, within: readonly string[]): Instance[] {
-  if (node.copies === undefined || 'copy' in node) return [{ ...node, within }]
+  if (node.copies === undefined) return [{ ...node, within }]
   return Array.from({ length: node.copies }, (_, index) => ({ ...node, within, copy: index + 1 }))
 }
 
