@@ -163,6 +163,7 @@ describe('copies of a step', () => {
     const { code, stdout, stderr } = await runBranches(cwd)
     expect(code).toBe(0)
     expect(stdout).toContain('check#1 │ secret-free\ncheck#1 │ made\n')
+    expect(stdout).toContain('check#2 │ [forkhestra] Setting up: echo made > made\n')
     expect(stderr).not.toContain('.env')
     writeFileSync(join(cwd, 'node_modules'), '')
     expect((await runBranches(cwd)).stderr).toContain(
@@ -215,23 +216,13 @@ describe('copies of a step', () => {
     expect((await inProject(cwd, 'resume')).code).toBe(1)
   })
 
-  test.each([
-    ['step', (step: object, more: object) => ({ ...step, ...more })],
-    ['group', (step: object, more: object) => ({ sequence: [step], ...more })],
-  ])('of a %s are set up on their own, and one that fails ends no other', async (_, make) => {
-    const setup =
-      'case $FORKHESTRA_SCOPE in */c1*) exit 7;; *) echo "$FORKHESTRA_SCOPE" > made; esac'
-    const agent = sh('cat made', 'echo ORCHESTRA_COMPLETE')
-    const cwd = makeBranchProject(
-      [make({ agent: './agent', iterations: 2 }, { copies: 2, setup })],
-      {
-        agent,
-        '.gitignore': '.state\n.config\nmade\n',
-      },
-    )
-    const { code, events, stdout } = await runBranches(cwd)
+  test('of a group are set up in their own place, and a failure does not end the others', async () => {
+    const setup = 'echo "$FORKHESTRA_SCOPE" > made; case $FORKHESTRA_SCOPE in */c1*) exit 7;; esac'
+    const agent = sh('cat made', 'rm made', 'echo ORCHESTRA_COMPLETE')
+    const group = { sequence: [{ agent: './agent', iterations: 2 }], copies: 2, setup }
+    const { code, events, stdout } = await runBranches(makeBranchProject([group], { agent }))
     expect(code).toBe(1)
-    expect(stdout).toMatch(/#2 │ \w+\/c2/)
+    expect(stdout).toMatch(/#2 +│ g1\/c2/)
     const ends = ofType(events, 'step_ended').map(({ scope, reason }) => `${scope[1]} ${reason}`)
     expect(ends.toSorted()).toEqual(['c1 error', 'c2 marker'])
     expect(stdout.match(/In parallel/g)).toHaveLength(1)

@@ -116,6 +116,7 @@ export const eventSchema = z.discriminatedUnion('type', [
     path: z.string().describe('Its worktree.'),
     base: z.string().describe('The commit it starts from.'),
     into: z.string().describe('The git branch that it is merged into.'),
+    setup: text('The command that prepares the new worktree.'),
   }),
   z.object({
     type: z.literal('merge_started'),

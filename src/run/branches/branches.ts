@@ -158,7 +158,8 @@ export class Branches {
     const isSame = isContinued && known.isOpen && known.scope.join('/') === scope.join('/')
     if (!isSame) {
       const { branch, path, base } = start
-      ports.emit({ type: 'branch_started', scope: [...scope], branch, path, base, into })
+      const setup = isContinued || plan.setup === undefined ? {} : { setup: plan.setup }
+      ports.emit({ type: 'branch_started', scope: [...scope], branch, path, base, into, ...setup })
     }
     const base = (isContinued ? await this.#lastTip(known) : undefined) ?? start.base
     const made = await makeWorktree(site, { ...start, base }, gitIn)

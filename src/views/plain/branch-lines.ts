@@ -22,6 +22,7 @@ export function showBranch(event: BranchEvent, { state, reader }: Shown, lines: 
   switch (event.type) {
     case 'branch_started':
       lines.say(`Worktree: ${reader().path(event.path)}`)
+      if (event.setup !== undefined) lines.say(`Setting up: ${event.setup}`)
       return lines.detail(
         `  branch ${event.branch}, from ${event.base.slice(0, SHORT)} of ${event.into}`,
       )
