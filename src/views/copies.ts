@@ -5,7 +5,7 @@ import type { RunState } from '../records/events/state.ts'
 import { isSettled, type StepState } from '../records/events/step-state.ts'
 import { countIterations, describeReason, describeStep, isNotStarted } from './describe.ts'
 
-export function withCopies(steps: readonly StepState[]): StepState[][] {
+export function groupByStep(steps: readonly StepState[]): StepState[][] {
   return [...Map.groupBy(steps, ({ number }) => number).values()]
 }
 

@@ -1,7 +1,7 @@
 import { counted } from '../base/amounts.ts'
 import type { RunState } from '../records/events/state.ts'
 import { isComplete, type StepState } from '../records/events/step-state.ts'
-import { describeCopies, withCopies } from './copies.ts'
+import { describeCopies, groupByStep } from './copies.ts'
 import { isNotStarted } from './describe.ts'
 
 /** A command that may be useful next, and what it is for. */
@@ -16,7 +16,7 @@ interface Note {
 }
 
 export function notesOn({ steps, ended }: RunState): Note[] {
-  const notes = withCopies(steps).flatMap((copies) => {
+  const notes = groupByStep(steps).flatMap((copies) => {
     const step = copies.find((each) => nextAfter(each, steps) !== undefined)
     if (step === undefined) return []
     const words = `${step.number}. ${step.agent}: ${describeCopies(copies)}`

@@ -7,7 +7,7 @@ import { readerIn } from './merges.ts'
 import { BranchViews } from './plain/branches.ts'
 import { Summary } from './plain/summary.ts'
 import { Activities } from './status/activity.ts'
-import { statusRows, type Limits } from './status/status-rows.ts'
+import { statusRows, type SpendingLimits } from './status/status-rows.ts'
 import type { Size } from './terminal/tty.ts'
 import type { Output, View } from './view.ts'
 
@@ -18,7 +18,7 @@ interface Options {
   readonly here?: string
   readonly isChat?: boolean
   /** For a run that is at work: what it may spend. Rows show what happens now. */
-  readonly live?: Limits
+  readonly live?: SpendingLimits
 }
 
 /** Shows a run as text, between the output of the agents. */
@@ -68,7 +68,7 @@ export class PlainView implements View {
     this.#branches.end()
   }
 
-  #rows(limits: Limits, size: Size): readonly string[] {
+  #rows(limits: SpendingLimits, size: Size): readonly string[] {
     if (!this.#hasTicked) return []
     return statusRows(this.#shared.state, this.#activities, limits, Date.now(), size)
   }

@@ -4,7 +4,7 @@ import type { StepState } from '../records/events/step-state.ts'
 import { waitsOf } from '../records/events/waits.ts'
 import { formatDuration } from '../base/durations.ts'
 import { formatCost } from './amounts.ts'
-import { withCopies } from './copies.ts'
+import { groupByStep } from './copies.ts'
 import { renderTable } from './table.ts'
 import { cut } from './terminal/columns.ts'
 
@@ -122,7 +122,7 @@ function describeMost(count: number | undefined): string {
 
 /** `step 2/3, iteration 5/20, stalled`. */
 export function describePlace({ status, state }: RecordedRun, now: number): string {
-  const steps = withCopies(ownSteps(state))
+  const steps = groupByStep(ownSteps(state))
   if (steps.length === 0) return ''
   const step = currentStep(state)
   if (status === 'complete' || step === undefined) {

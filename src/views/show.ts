@@ -1,7 +1,7 @@
 import { printable } from '../base/terminal/printable.ts'
 import { type StepState } from '../records/events/step-state.ts'
 import { formatSpent } from './amounts.ts'
-import { withCopies } from './copies.ts'
+import { groupByStep } from './copies.ts'
 import { describeMerges, readerIn } from './merges.ts'
 import { nextSteps } from './next-steps.ts'
 import { notesOn } from './notes.ts'
@@ -55,7 +55,7 @@ export function renderRun(
     ...(isLost(run) ? [`  cannot be resumed: ${describeMissingSecrets(state.lacks!)}`] : []),
     ...merged.map((words) => `  ${words}`),
     ...left.map(({ words }) => `  ${words}`),
-    ...withCopies(steps).flatMap((copies) => ['', ...renderCopies(run, copies, of, now)]),
+    ...groupByStep(steps).flatMap((copies) => ['', ...renderCopies(run, copies, of, now)]),
     ...(run.tasks === undefined ? [] : renderTaskSection(run, run.tasks)),
     '',
     'Next:',

@@ -69,7 +69,7 @@ export async function makeWorktree(
   // A folder that git no longer knows may contain work.
   if (known === undefined && branch !== undefined && listNames(path).length > 0)
     renameSync(path, unusedPath(path))
-  await discard(top, path, gitIn)
+  await discardWorktree(top, path, gitIn)
   const isNew = branch !== undefined && !(await hasBranch(top, branch, gitIn))
   if (isNew) await addWorktree(gitIn, top, { path, branch, base })
   else {
@@ -92,7 +92,7 @@ export function isReady(gitDir: string): boolean {
  * Removes one worktree with everything in it. `git worktree prune` would also drop those on disks that are not
  * mounted.
  */
-export async function discard(top: string, path: string, gitIn: GitIn): Promise<void> {
+export async function discardWorktree(top: string, path: string, gitIn: GitIn): Promise<void> {
   const remove = () => succeeds(gitIn(top, 'worktree', 'remove', '--force', '--force', path))
   const isRemoved = await remove()
   rmSync(path, { recursive: true, force: true })

@@ -11,7 +11,7 @@ import { describeLeftovers } from '../process/run-processes.ts'
 import { gitOf, makeBranchGit } from './branch-git.ts'
 import { repair, tipRef, type BranchTree } from './branch-tree.ts'
 import {
-  discard,
+  discardWorktree,
   findSite,
   freePath,
   hasBranch,
@@ -210,7 +210,7 @@ export class Branches {
       const kept = await branch.whyKept()
       if (kept !== undefined) return kept
       const tip = await branch.tip()
-      await discard(site.top, path, gitIn)
+      await discardWorktree(site.top, path, gitIn)
       // Only if the branch has not moved since it was inspected.
       if (tip !== undefined) await gitIn(site.top, 'update-ref', '-d', `refs/heads/${name}`, tip)
       await gitIn(site.top, 'update-ref', '-d', tipRef(name))

@@ -9,7 +9,7 @@ import type { GitIn } from '../merge/move-branch.ts'
 import { runCommand } from '../policy/command.ts'
 import { StopError } from '../process/git.ts'
 import { gitOf } from './branch-git.ts'
-import { copyInto, discard, makeWorktree, markReady, type Site } from './branch-worktree.ts'
+import { copyInto, discardWorktree, makeWorktree, markReady, type Site } from './branch-worktree.ts'
 
 /** What the checks need to know about a branch that is handed in. */
 export interface Submitter {
@@ -74,7 +74,7 @@ export class IntegrationFolder {
   }
 
   async remove(): Promise<void> {
-    await discard(this.site.top, this.#path, this.gitIn)
+    await discardWorktree(this.site.top, this.#path, this.gitIn)
   }
 
   async #make(target: TargetBranch): Promise<IntegrationTree> {

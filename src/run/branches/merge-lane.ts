@@ -10,7 +10,7 @@ import { TargetBranch } from '../merge/target-branch.ts'
 import { checkOut, type IntegrationTree } from '../merge/integrate.ts'
 import {
   MergeQueue,
-  type Candidate,
+  type MergedHandIn,
   type GateResult,
   type HandedIn,
   type HandIn,
@@ -87,8 +87,8 @@ export class MergeLane implements MergeHost {
     }
   }
 
-  ready(candidates: readonly Candidate[], from: string, to: string): void {
-    const merges = candidates.map(({ item: { scope, branch, tip }, commit, commits, copies }) => ({
+  ready(merged: readonly MergedHandIn[], from: string, to: string): void {
+    const merges = merged.map(({ item: { scope, branch, tip }, commit, commits, copies }) => ({
       scope: [...scope],
       branch,
       tip,
@@ -99,7 +99,7 @@ export class MergeLane implements MergeHost {
     this.#context.ports.emit({ type: 'merge_moving', into: this.target.name, from, to, merges })
   }
 
-  reunited(copies: Candidate['copies'], from: string, to: string): void {
+  reunited(copies: MergedHandIn['copies'], from: string, to: string): void {
     const event = { type: 'merge_moving' as const, into: this.target.name, from, to, merges: [] }
     this.#context.ports.emit({ ...event, copies })
   }

@@ -24,7 +24,7 @@ export interface HandIn {
 }
 
 /** The same, with the commit that contains it after the merge. */
-export interface Candidate {
+export interface MergedHandIn {
   readonly item: HandIn
   readonly commit: string
   /** How many of its commits are new; absent if a killed process of an earlier version merged them. */
@@ -73,7 +73,7 @@ export interface MergeHost {
   lock<Result>(work: () => Promise<Result>): Promise<Result>
   started(items: readonly HandIn[], onto: string): void
   /** Called before the target branch moves, so that an interrupted move can be completed. */
-  ready(candidates: readonly Candidate[], from: string, to: string): void
+  ready(merged: readonly MergedHandIn[], from: string, to: string): void
   ended(item: HandIn, result: HandedIn): void
   /** Merged commits were copied again, because someone else changed the target branch. */
   reunited(copies: Copies, from: string, to: string): void
@@ -89,7 +89,7 @@ interface Waiting {
 }
 
 /** A branch that was placed on top of the others in its batch. */
-interface Placed extends Candidate {
+interface Placed extends MergedHandIn {
   readonly waiting: Waiting
 }
 
@@ -263,12 +263,12 @@ export class MergeQueue {
   }
 
   async #move(
-    candidates: readonly Candidate[],
+    merged: readonly MergedHandIn[],
     from: string,
     to: string,
   ): Promise<{ kind: 'raced' } | { kind: 'moved'; aside: { aside?: string } }> {
     if (from === to) return { kind: 'moved', aside: {} }
-    this.#host.ready(candidates, from, to)
+    this.#host.ready(merged, from, to)
     const { kind, why } = await this.#host.target.advance(from, to)
     if (kind === 'raced') return { kind }
     return { kind: 'moved', aside: kind === 'moved' ? {} : { aside: why ?? '' } }

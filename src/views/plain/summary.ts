@@ -14,7 +14,7 @@ import {
   describeReason,
   describeResumeOptions,
 } from '../describe.ts'
-import { copyNumber, describeCopies, describeRounds, withCopies } from '../copies.ts'
+import { copyNumber, describeCopies, describeRounds, groupByStep } from '../copies.ts'
 import { describeMerges } from '../merges.ts'
 import { notesOn } from '../notes.ts'
 import type { Output } from '../view.ts'
@@ -54,7 +54,7 @@ export class Summary {
     this.#screen.line('')
     const notes = notesOn(this.#state)
     if (steps.length > 1 || notes.some(({ isOfStep }) => isOfStep) || !ended?.ok) {
-      for (const copies of withCopies(steps)) this.#showStep(copies)
+      for (const copies of groupByStep(steps)) this.#showStep(copies)
     }
     this.#lines.say(this.#result())
     this.#showMerges()
@@ -75,7 +75,7 @@ export class Summary {
     const unsettled = steps.filter((step) => !isDone(this.#state, step) && !step.isRecovery)
     // Earlier failures did not stop the run, because of their onFail.
     const failed = findFailed(unsettled) ?? unsettled[0]
-    for (const copies of withCopies(unsettled)) {
+    for (const copies of groupByStep(unsettled)) {
       const other = findFailed(copies)
       if (other !== undefined && other.number !== failed?.number)
         this.#lines.say(`Also failed: ${placeOf(other, copies)} (${describeReason(other)})`)
@@ -113,7 +113,7 @@ export class Summary {
   #result(): string {
     const own = this.#state.steps.filter((step) => !step.isRecovery)
     const kind = own.some((step) => step.maxIterations !== undefined) ? 'Chain' : 'Pipeline'
-    const steps = withCopies(own)
+    const steps = groupByStep(own)
     const settled = steps.filter((copies) =>
       copies.every((each) => isDone(this.#state, each)),
     ).length

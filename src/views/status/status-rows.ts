@@ -14,7 +14,7 @@ import type { Size } from '../terminal/tty.ts'
 import type { Activities, Doing } from './activity.ts'
 
 /** What a run may spend at most. */
-export interface Limits {
+export interface SpendingLimits {
   readonly costUsd?: number | undefined
   readonly tokens?: number | undefined
   readonly ms?: number | undefined
@@ -31,7 +31,7 @@ type Part = readonly string[]
 export function statusRows(
   state: RunState,
   activities: Activities,
-  limits: Limits,
+  limits: SpendingLimits,
   now: number,
   { width, height }: Size,
 ): string[] {
@@ -105,7 +105,7 @@ function describeWait({ why, until }: EventOf<'waiting'>, now: number): Part {
 }
 
 /** `41.0k tok $1.20/$20.00`; of the tokens, only a budget stays in a narrow row. */
-function describeSpent({ spent }: RunState, { costUsd, tokens, ms }: Limits): Part {
+function describeSpent({ spent }: RunState, { costUsd, tokens, ms }: SpendingLimits): Part {
   const count = countTokens(spent)
   const of = (limit: number | undefined, format: (value: number) => string) =>
     limit === undefined ? '' : `/${format(limit)}`
