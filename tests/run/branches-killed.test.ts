@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'bun:test'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { brokenPromises } from '../support/branch-soak.ts'
 import {
@@ -10,7 +10,7 @@ import {
   subjectsOf,
 } from '../support/branches.ts'
 import { sh } from '../support/project.ts'
-import { runsOf } from '../support/record.ts'
+import { journalOf, ofType, runsOf } from '../support/record.ts'
 import { removeWorktrees, worktreesOf } from '../support/repository.ts'
 import { until } from '../support/until.ts'
 
@@ -66,4 +66,22 @@ test('kill -9 while git makes a worktree of 5 000 files', async () => {
   await killWhen(cwd, () =>
     worktreesOf(cwd).some((name) => existsSync(join(`${cwd}.worktrees`, name, 'files'))),
   )
+})
+
+test('kill -9 before the work of branches that did not complete is merged', async () => {
+  const verify =
+    'case "$PWD" in *.merge*) touch "$FORKHESTRA_RECORD/begun"; [ -e "$FORKHESTRA_RECORD/go" ] || exec sleep 60;; esac'
+  const agent = AGENT.replace('echo ORCHESTRA_COMPLETE', 'exit 3')
+  const cwd = makeBranchProject([{ ...STEP, iterations: 1 }], { agent }, { verify })
+  const running = startBranches(cwd)
+  const inRecord = (name: string) => join(cwd, 'forge/orch/runs', runsOf(cwd)[0] ?? '', name)
+  const ends = () => ofType(journalOf(cwd, runsOf(cwd)[0] ?? ''), 'step_ended')
+  await until(() => existsSync(inRecord('begun')) && ends().length === 2)
+  running.signal('SIGKILL')
+  await running.finished
+  writeFileSync(inRecord('go'), '')
+  expect((await inProject(cwd, 'resume', '--kill-orphans')).code).toBe(1)
+  expect(subjectsOf(cwd).toSorted()).toEqual(['begin', 'work s1/c1/i1', 'work s1/c2/i1'])
+  expect(ends()).toHaveLength(2)
+  expect(leftovers(cwd)).toEqual([])
 })

@@ -53,6 +53,12 @@ export async function inBranch(
   return undefined
 }
 
+/** Merges what a branch did before it ended, if an earlier process was killed before it could. */
+export async function closeEnded(instance: Instance, run: OpenRun): Promise<void> {
+  if (branchAt(run.ports.state(), branchScope(instance))?.isOpen === true)
+    await inBranch(instance, run, () => Promise.resolve())
+}
+
 /** Removes branches that were already complete when an earlier process was killed. */
 export async function closeSettled({ branches, ports }: OpenRun): Promise<void> {
   const state = ports.state()

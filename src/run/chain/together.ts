@@ -8,7 +8,7 @@ import { interrupted, isCancelled, isStopping, stopReason } from '../ports.ts'
 import { groupState, nameOf, stateOf, stepsIn, type Instance } from './instances.ts'
 import type { OpenRun } from './open-run.ts'
 import { Builders, tasksBeside } from './builders.ts'
-import { prepareBranches } from './in-branch.ts'
+import { closeEnded, prepareBranches } from './in-branch.ts'
 import { endStep } from './run-step.ts'
 
 /** Runs steps and groups in parallel; with `isFailFast` the first failure cancels the others. */
@@ -31,6 +31,7 @@ export async function runTogether(
   const cwd = run.branch?.cwd ?? run.plan.cwd
   // Those that ended before this process was started, or in it, are not repeated.
   const isOpen = (each: Instance) => stateOf(ports.state(), each).reason === undefined
+  const ended = instances.filter((each) => !isOpen(each))
   const runs = instances.filter(isOpen).map(async (instance) => {
     const keys = nextSteps(instance, ports.state())
     // All of them do this before the first agent starts, which may wait for the others.
@@ -50,7 +51,8 @@ export async function runTogether(
     const words = `${nameOf(instance)} did not complete`
     cancel.abort({ ...stopReason('SIGTERM', words), isCancelled: true })
   })
-  const results = await Promise.allSettled(runs)
+  const closed = ended.map((each) => closeEnded(each, run))
+  const results = await Promise.allSettled([...runs, ...closed])
   for (const result of results) if (result.status === 'rejected') throw result.reason
   if (!isCancelled(ports)) return
   for (const instance of instances) endInstance(instance, interrupted(stop), run)

@@ -39,7 +39,8 @@ export async function runSequence(
   // An earlier process may have ended between a failure and its `onFail`.
   let isOver = item !== undefined && endOf(item, within, ports.state()).reason !== undefined
   while (item !== undefined && !isStopping(ports)) {
-    if (!isOver) await runItem(item, within, run)
+    // Work of copies that ended may still have to be merged.
+    if (!isOver || item.copies !== undefined) await runItem(item, within, run)
     isOver = false
     const end = endOf(item, within, ports.state())
     const then = end.isSettled ? lastStep(item) + 1 : await afterFailure(item, end, within, run)
@@ -162,7 +163,8 @@ async function runFallback(
   let isOver = endOf(items[from] ?? items[0]!, within, state).reason !== undefined
   for (const item of done === undefined ? items.slice(Math.max(0, from)) : [done]) {
     if (isStopping(ports)) return
-    if (!isOver && item !== done) await runItem(item, within, run)
+    const mayRun = !isOver || item.copies !== undefined
+    if (mayRun && item !== done) await runItem(item, within, run)
     isOver = false
     const others = items.slice(items.indexOf(item) + 1)
     if (isDone(item)) {
