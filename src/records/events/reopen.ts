@@ -62,13 +62,15 @@ function reopenItem(state: RunState, list: string, first: number): RunState {
     (group) => group.list === list && group.first === first && !isSettled(group),
   )
   return unsettled.reduce(
-    (each, { key, round, isOpen, reason }) => {
+    (each, { key, kind, round, isOpen, reason }) => {
       // After its last round, a group gets as many new ones.
       const isOver = !isOpen && (round === 0 || reason === 'max_iterations')
       const fields = { reason: undefined, detail: undefined, isOpen: !isOver }
-      return isOver
-        ? changeGroup(each, key, { ...fields, usedRounds: round })
-        : reopenList(changeGroup(each, key, fields), key)
+      if (isOver) return changeGroup(each, key, { ...fields, usedRounds: round })
+      const opened = changeGroup(each, key, fields)
+      // It was stopped between two alternatives, and continues with the next one.
+      const isBetween = isOpen && kind === 'fallback' && hasFailed(opened, key)
+      return isBetween ? opened : reopenList(opened, key)
     },
     { ...state, steps } as RunState,
   )

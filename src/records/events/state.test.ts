@@ -257,10 +257,14 @@ describe('a run that was stopped', () => {
     expect(state.steps[0]).toMatchObject({ isOpen: true, ends: { reason: 'marker' } })
   })
 
-  test('continues with the same alternative of a fallback', () => {
+  test.each([
+    ['the same', true, 2],
+    ['the next', false, 1],
+  ])('continues with %s alternative of a fallback', (_, hasBegun, place) => {
     const counts = { agent: 'a', iterations: 1, failures: 1, spent: NOTHING_SPENT }
     const first = { scope: ['g1', 's1'], step: 1 }
     const second = { scope: ['g1', 'g2', 's2'], step: 2 }
+    const begun: EventBody = { type: 'group_started', scope: ['g1', 'g2'], group: 'g2', round: 1 }
     const state = fold([
       {
         ...(STARTED as EventBody & { type: 'run_started' }),
@@ -276,12 +280,12 @@ describe('a run that was stopped', () => {
       { type: 'group_started', scope: ['g1'], group: 'g1', round: 1 },
       { type: 'step_started', ...first, agent: 'a' },
       { type: 'step_ended', ...first, ...counts, reason: 'agent_failed' },
-      { type: 'group_started', scope: ['g1', 'g2'], group: 'g2', round: 1 },
+      ...(hasBegun ? [begun] : []),
       { type: 'step_ended', ...second, ...counts, reason: 'skipped' },
       over,
       resumed,
     ])
-    expect(state.groups?.[0]).toMatchObject({ key: 'g1', at: 2 })
+    expect(state.groups?.[0]).toMatchObject({ key: 'g1', at: place })
     expect(state.steps[0]).toMatchObject({ isOpen: false, reason: 'agent_failed' })
   })
 })
