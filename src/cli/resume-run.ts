@@ -29,11 +29,10 @@ export async function resumeRun(input: Input): Promise<number> {
     },
   })
   if (found.kind === 'finished') return finish(found.run, found.isChat, input)
-  const { runInTerminal } = await import('./run-in-terminal.ts')
+  const { runInTerminal, viewOptions } = await import('./run-in-terminal.ts')
   try {
     return await runInTerminal(found.ready, {
-      verbose: input.flag('verbose'),
-      json: input.flag('json'),
+      ...viewOptions(input),
       mentionsQueues: true,
     })
   } finally {

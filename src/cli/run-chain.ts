@@ -39,8 +39,8 @@ export async function runChain(input: Input): Promise<number> {
   const session = { env, stamp, agents: content.agents ?? {}, content }
   const admission = { anyway: input.flag('anyway'), killOrphans: input.flag('kill-orphans') }
   const { startInWorkingTree } = await import('../host/working-tree.ts')
-  const { runInTerminal } = await import('./run-in-terminal.ts')
-  const options = { verbose: input.flag('verbose'), json: input.flag('json'), mentionsQueues: true }
+  const { runInTerminal, viewOptions } = await import('./run-in-terminal.ts')
+  const options = { ...viewOptions(input), mentionsQueues: true }
   return startInWorkingTree({ plan, warnings, session }, admission, frontEnd, (ready) =>
     runInTerminal(ready, options),
   )

@@ -11,19 +11,30 @@ import { recordPlaces } from '../records/journal/record-folder.ts'
 import { JsonView } from '../views/json.ts'
 import { PlainView } from '../views/plain.ts'
 import { Terminal } from '../views/terminal.ts'
+import type { Input } from './command.ts'
 import { cwdOption } from '../views/describe.ts'
 
 interface Options extends Pick<Session, 'work'> {
   readonly verbose: boolean
   readonly json: boolean
+  readonly hasTitle?: boolean
   /** Whether queues of other runs are mentioned at the end. */
   readonly mentionsQueues?: boolean
+}
+
+/** What the command line says about the output of a run. */
+export function viewOptions(input: Input): Pick<Options, 'verbose' | 'json' | 'hasTitle'> {
+  return {
+    verbose: input.flag('verbose'),
+    json: input.flag('json'),
+    hasTitle: !input.flag('no-title'),
+  }
 }
 
 /** Executes a plan until its end or a signal, and returns its exit code. */
 export async function runInTerminal(ready: ReadyRun, options: Options): Promise<number> {
   const { plan, session } = ready
-  const { verbose, json, work } = options
+  const { verbose, json, work, hasTitle } = options
   const stopSwitch = new StopSwitch()
   // The folder may be gone by the end of the run.
   const here = currentProject(process.env)
@@ -35,7 +46,7 @@ export async function runInTerminal(ready: ReadyRun, options: Options): Promise<
     ownsProcess: true,
     ...(work === undefined ? {} : { work }),
     view: (run) => {
-      terminal = openTerminal(stopSwitch, verbose, run)
+      terminal = openTerminal(stopSwitch, { uncut: verbose, hasTitle }, run)
       return json
         ? new JsonView(terminal, session.stamp)
         : new PlainView(terminal, verbose, { state: run.state, here, live: plan.budget })
@@ -50,11 +61,16 @@ export async function runInTerminal(ready: ReadyRun, options: Options): Promise<
   return state.ended?.exitCode ?? 1
 }
 
-function openTerminal(stopSwitch: StopSwitch, uncut: boolean, run: LiveRun): Terminal {
+function openTerminal(
+  stopSwitch: StopSwitch,
+  { uncut, hasTitle = true }: { readonly uncut: boolean; readonly hasTitle: boolean | undefined },
+  run: LiveRun,
+): Terminal {
   const terminal = new Terminal({
     env: process.env,
     makeQuoter: quoterInside(process.env),
     uncut,
+    hasTitle,
     describeDropped: (lines) =>
       `[forkhestra] The terminal did not take ${counted(lines, 'line')}; see: forkhestra logs`,
     onLost: (error) => run.warn(`output is lost: ${errorText(error)}`),

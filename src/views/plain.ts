@@ -2,12 +2,14 @@ import { next } from '../records/events/fold.ts'
 import type { OutputChunk } from '../records/events/event.ts'
 import type { RunEvent } from '../records/events/schema.ts'
 import { NO_EVENTS, type RunState } from '../records/events/state.ts'
+import { isWaiting } from '../records/events/waits.ts'
 import { cwdOption } from './describe.ts'
 import { readerIn } from './merges.ts'
 import { BranchViews } from './plain/branches.ts'
 import { Summary } from './plain/summary.ts'
 import { Activities } from './status/activity.ts'
-import { statusRows, type SpendingLimits } from './status/status-rows.ts'
+import { statusRows, statusTitle, type SpendingLimits } from './status/status-rows.ts'
+import type { LiveFrame } from './terminal/live-lines.ts'
 import type { Size } from './terminal/tty.ts'
 import type { Output, View } from './view.ts'
 
@@ -43,7 +45,7 @@ export class PlainView implements View {
     this.#shared = { state, isVerbose, maybeMarked: new Set<string>(), command, reader }
     this.#branches = new BranchViews(screen, this.#shared)
     this.#summary = new Summary(screen, this.#shared, isChat)
-    if (live !== undefined) screen.live?.((size) => this.#rows(live, size))
+    if (live !== undefined) screen.live?.((size) => this.#frame(live, size))
   }
 
   show(event: RunEvent, state = next(this.#shared.state, event)): void {
@@ -68,8 +70,16 @@ export class PlainView implements View {
     this.#branches.end()
   }
 
-  #rows(limits: SpendingLimits, size: Size): readonly string[] {
-    if (!this.#hasTicked) return []
-    return statusRows(this.#shared.state, this.#activities, limits, Date.now(), size)
+  #frame(limits: SpendingLimits, size: Size): LiveFrame {
+    const { state } = this.#shared
+    const rows = this.#hasTicked
+      ? statusRows(state, this.#activities, limits, Date.now(), size)
+      : []
+    if (rows.length === 0) return { rows, title: '', progress: 'none' }
+    return {
+      rows,
+      title: statusTitle(state),
+      progress: isWaiting(state) ? 'waiting' : 'working',
+    }
   }
 }

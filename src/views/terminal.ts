@@ -3,7 +3,8 @@ import { firstCause } from '../base/first-cause.ts'
 import { isTerminal } from '../base/linux/is-terminal.ts'
 import { printableLines } from '../base/terminal/printable.ts'
 import { AgentOutput, TerminalLine } from './agent-output.ts'
-import { LiveLines, type RenderRows } from './terminal/live-lines.ts'
+import { LiveLines, type RenderFrame } from './terminal/live-lines.ts'
+import { WindowTitle } from './terminal/title.ts'
 import type { Size } from './terminal/tty.ts'
 import { TerminalWriter } from './terminal/terminal-writer.ts'
 import type { LineStyle, Output } from './view.ts'
@@ -38,6 +39,8 @@ interface Options extends WriteProblem {
   readonly describeDropped?: ((lines: number) => string) | undefined
   readonly uncut: boolean
   readonly env: Readonly<Record<string, string | undefined>>
+  /** Whether the title of the window says what happens. */
+  readonly hasTitle?: boolean
   /** By default lines stay as they are. */
   readonly makeQuoter?: (() => Quoter) | undefined
 }
@@ -67,7 +70,7 @@ export class Terminal implements Output {
   readonly #dim: (text: string) => string
   readonly #isStatic: boolean
 
-  constructor({ uncut, env, makeQuoter, describeDropped, ...problem }: Options) {
+  constructor({ uncut, env, makeQuoter, describeDropped, hasTitle = false, ...problem }: Options) {
     const isDumb = env['TERM'] === 'dumb'
     this.#isStatic = isDumb || Boolean(env['CI'])
     this.#knownState = isDumb ? '' : KNOWN_STATE
@@ -87,6 +90,7 @@ export class Terminal implements Output {
           new TerminalWriter(fd, onProblem.onClosed, isPatient),
           size,
           describeDropped ?? String,
+          hasTitle ? new WindowTitle(env) : undefined,
         )
       return { writer: shared?.writer ?? make(), cursor, filter }
     }
@@ -118,7 +122,7 @@ export class Terminal implements Output {
   }
 
   /** Shows rows below the lines, only on a terminal. */
-  live(render: RenderRows): void {
+  live(render: RenderFrame): void {
     if (!this.#isStatic) this.#liveLines?.show(render)
   }
 

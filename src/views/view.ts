@@ -1,7 +1,7 @@
 import type { OutputChunk } from '../records/events/event.ts'
 import type { RunEvent } from '../records/events/schema.ts'
 import type { RunState } from '../records/events/state.ts'
-import type { RenderRows } from './terminal/live-lines.ts'
+import type { RenderFrame } from './terminal/live-lines.ts'
 
 export interface LineStyle {
   /** Terminals dim other lines. */
@@ -20,7 +20,7 @@ export interface Output {
   line(text: string, style?: LineStyle): void
   warn(text: string, prefix?: string): void
   /** Shows rows below the lines on a terminal; `refresh` renders them again. */
-  live?(render: RenderRows): void
+  live?(render: RenderFrame): void
   refresh?(): void
 }
 

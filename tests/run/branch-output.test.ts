@@ -90,7 +90,7 @@ test('on a terminal, colours and links end with their line, and agents cannot im
     good: sh(until('done'), `echo '${'several words '.repeat(8)}'`),
   })
   const argv = [FORKHESTRA, './bad & ./good']
-  await using pty = new Pty(argv, { cwd, columns: 80, rows: 24 })
+  await using pty = new Pty(argv, { cwd, columns: 80, rows: 24, env: { CI: 'true' } })
   expect(await pty.exited).toBe(0)
   await pty.shows('Pipeline complete')
   const shown = pty.lines.filter((line) => line.includes(' │ '))

@@ -36,13 +36,16 @@ function expectHarmless(pty: Pty): void {
   )
 }
 
+/** Without a status line, which moves the cursor. */
+const STATIC = { CI: 'true' }
+
 /** What a screen of ours, which moves the cursor itself, never needs. */
 const FROM_OTHERS =
   /\u001b\](?:0|52);|\u001b_G|\u001b\[(?:3J|\?1000h|>)|\u00c2[\u0080-\u009f]|\u0007/
 
 /** Runs a program on a terminal to its end. */
 async function onTerminal(program: string, args: string[], cwd: string): Promise<Pty> {
-  const pty = new Pty([join(BIN, program), ...args], { cwd, columns: 120, rows: 60 })
+  const pty = new Pty([join(BIN, program), ...args], { cwd, columns: 120, rows: 60, env: STATIC })
   await pty.exited
   await pty.until(() => pty.text.trim() !== '')
   return pty
@@ -85,7 +88,11 @@ describe('what agents print on a terminal', () => {
       }),
     })
     const env = { IS_SANDBOX: '1' }
-    await using pty = new Pty([join(BIN, 'forkhestra'), 'coder'], { cwd, env, rows: 60 })
+    await using pty = new Pty([join(BIN, 'forkhestra'), 'coder'], {
+      cwd,
+      env: { ...env, ...STATIC },
+      rows: 60,
+    })
     await pty.shows('complete (1/1 steps)')
     expect(pty.text).toContain('<clipboard ^[]52;c;ZXZpbA==^G>')
     expectHarmless(pty)

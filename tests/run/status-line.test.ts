@@ -1,6 +1,7 @@
+// oxlint-disable no-control-regex
 import { expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { forkhestra, FORKHESTRA } from '../support/forkhestra.ts'
 import { makeProject, sh, type Files } from '../support/project.ts'
 import { Pty } from '../support/pty.ts'
@@ -30,7 +31,9 @@ function bottom({ lines }: Pty, count: number): string[] {
 /** A stand-in for `claude`: prints events, and waits for files between them. */
 function claude(...lines: (object | string)[]): string {
   return sh(
-    ...lines.map((line) => (typeof line === 'string' ? line : `echo '${JSON.stringify(line)}'`)),
+    ...lines.map((line) =>
+      typeof line === 'string' ? line : `printf '%s\\n' '${JSON.stringify(line)}'`,
+    ),
     `echo '{"type":"result","subtype":"success","is_error":false,"result":"","total_cost_usd":1.2,"num_turns":1}'`,
   )
 }
@@ -165,6 +168,52 @@ test('a wait shows how long it takes, and until when', async () => {
   pty.type('\u0003')
   expect(await pty.exited).toBe(130)
   expect(pty.leftBehind()).toEqual([])
+})
+
+const TITLE = { TERM_PROGRAM: 'WezTerm' }
+
+test.each<[string[], Record<string, string>, string[]]>([
+  [[], {}, ['[22;2t', ']0;./agent 1/2 - NAME', '[23;2t']],
+  [[], TITLE, ['[22;2t', ']0;./agent 1/2 - NAME', ']9;4;3;0', ']9;4;0;0', '[23;2t']],
+  [['--no-title'], TITLE, []],
+  [[], { TERM: 'linux' }, []],
+])('with %j and %j the window gets %j', async (args, env, expected) => {
+  const { cwd, pty, go } = start({
+    args: ['./agent:2', ...args],
+    files: { agent: sh(until('go'), 'echo ORCHESTRA_COMPLETE') },
+    env,
+  })
+  await using _ = pty
+  await pty.shows('./agent 1/2 · ')
+  go('go')
+  expect(await pty.exited).toBe(0)
+  await pty.shows('Chain complete')
+  const sent = pty.output.match(/\u001b(?:\](?:0|9);[^\u0007]*|\[2[23];2t)/g) ?? []
+  expect(sent.map((each) => each.slice(1).replace(basename(cwd), 'NAME'))).toEqual(expected)
+})
+
+test('what an agent says of itself cannot leave the line', async () => {
+  const { pty, go } = start({
+    args: ['build:2'],
+    files: {
+      'forge/orch/chains.json': JSON.stringify({
+        agents: { build: { systemPromptText: 'Build.', tasks: false } },
+        chains: {},
+      }),
+      claude: claude(
+        tool(`Ba\u001b[2Jsh`, { command: `x\n\u001b]0;evil\u0007\u009b5A\u202e` }),
+        until('go'),
+      ),
+    },
+    columns: 120,
+    env: { IS_SANDBOX: '1' },
+  })
+  await using _ = pty
+  await pty.shows(/^build 1\/2 · \d+s · Ba \[2Jsh x .*evil.*5A +\d:\d\d$/m)
+  expect(pty.output).not.toMatch(/\u001b\]0;evil|\u001b\[2J|\u00c2\u009b|\u00e2\u0080\u00ae/)
+  pty.type('\u0003')
+  expect(await pty.exited).toBe(130)
+  go('go')
 })
 
 test.each([{ TERM: 'dumb' }, { CI: 'true' }])('%j has no status line', async (env) => {

@@ -1,5 +1,5 @@
 import type { Command, Options } from '../command.ts'
-import { CWD, JSON_OBJECT, LIMIT_OPTIONS, ORPHANS, VERBOSE } from './run.ts'
+import { CWD, JSON_OBJECT, LIMIT_OPTIONS, NO_TITLE, ORPHANS, VERBOSE } from './run.ts'
 
 const RECORD_OPTIONS: Options = { ...CWD, ...JSON_OBJECT }
 
@@ -125,6 +125,7 @@ export const RECORD_COMMANDS = {
       },
       ...LIMIT_OPTIONS,
       ...VERBOSE,
+      ...NO_TITLE,
       json: { help: 'print one JSON event per line on stdout' },
     },
     run: async (input) => (await import('../resume-run.ts')).resumeRun(input),

@@ -17,6 +17,9 @@ export const ORPHANS: Options = {
 export const VERBOSE: Options = {
   verbose: { short: 'v', help: 'print everything in full, and where each prompt comes from' },
 }
+export const NO_TITLE: Options = {
+  'no-title': { help: 'leave the title of the terminal window as it is' },
+}
 
 const BUDGET_OPTIONS: Options = {
   'max-cost': { value: '<usd>', help: 'stop the run when its agents have spent this much' },
@@ -87,6 +90,7 @@ export const runCommand: Command = {
     ...ORPHANS,
     'dry-run': { help: 'print what would run, and exit' },
     ...VERBOSE,
+    ...NO_TITLE,
     json: { help: 'print one JSON event per line on stdout' },
     version: { short: 'V', help: 'print the version' },
   },

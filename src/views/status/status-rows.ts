@@ -1,3 +1,4 @@
+import { basename } from 'node:path'
 import { formatTokens, formatMoney } from '../../base/amounts.ts'
 import { formatDuration } from '../../base/durations.ts'
 import { localTime } from '../../base/local-time.ts'
@@ -53,20 +54,33 @@ export function statusRows(
   ]
 }
 
+/** `builder 3/20 - shop`, for the title of the window. */
+export function statusTitle(state: RunState): string {
+  const open = state.steps.filter((step) => step.isOpen)
+  const what = open.length === 1 ? nameStep(open[0]!, state) : `${open.length} running`
+  return [what, ...(state.cwd === undefined ? [] : [basename(state.cwd)])].join(' - ')
+}
+
+/** `builder 3/20`. */
+function nameStep({ key, maxIterations, iterations, name, agent }: StepState, state: RunState) {
+  const who = branchName(state, key.split('/')) ?? name ?? agent
+  return printable(
+    maxIterations === undefined ? who : `${who} ${Math.max(1, iterations)}/${maxIterations}`,
+  )
+}
+
 function describeStep(
   step: StepState,
   state: RunState,
   activities: Activities,
   now: number,
 ): Part[] {
-  const { key, maxIterations, iterations, name, agent } = step
-  const who = branchName(state, key.split('/')) ?? name ?? agent
-  const count = maxIterations === undefined ? '' : ` ${Math.max(1, iterations)}/${maxIterations}`
+  const { key } = step
   const { began, task, doing, subAgents } = activities.of(key)
   const wait = waitsOf(state).find(({ scope }) => keyOfScope(scope) === key)
   const what = wait === undefined ? describeDoing(doing, now) : describeWait(wait, now)
   return [
-    [printable(`${who}${count}`)],
+    [nameStep(step, state)],
     ...(task === undefined ? [] : [[printable(`${task.id} ${task.title ?? ''}`).trim(), task.id]]),
     ...(began === undefined ? [] : [[clock(now - began)]]),
     ...(what.length === 0 ? [] : [what]),

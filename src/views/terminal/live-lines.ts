@@ -1,6 +1,7 @@
 // oxlint-disable no-control-regex
 import { Screen } from './screen.ts'
 import type { TerminalWriter } from './terminal-writer.ts'
+import type { Progress, WindowTitle } from './title.ts'
 import type { Size } from './tty.ts'
 
 /** The rows are painted at most this often, and lines wait this long at most. */
@@ -18,7 +19,15 @@ const RESET = '\u001b[0m'
 const KNOWN_STATE = `\u001b\\${RESET}`
 const STYLE = /\u001b\[([\d;:]*)m/g
 
-export type RenderRows = (size: Size) => readonly string[]
+/** What is shown right now. */
+export interface LiveFrame {
+  readonly rows: readonly string[]
+  /** For the title of the window. */
+  readonly title: string
+  readonly progress: Progress | 'none'
+}
+
+export type RenderFrame = (size: Size) => LiveFrame
 
 /**
  * Lines on a terminal that stay, above rows that change in place. Only whole lines are written above; an unfinished
@@ -28,8 +37,9 @@ export class LiveLines {
   readonly #writer: TerminalWriter
   readonly #size: () => Size
   readonly #describeDropped: (lines: number) => string
+  readonly #title: WindowTitle | undefined
   readonly #screen = new Screen()
-  #render: RenderRows | undefined
+  #render: RenderFrame | undefined
   /** Whole lines that are not written yet, and the line after them. */
   #lines = ''
   #open = ''
@@ -45,10 +55,12 @@ export class LiveLines {
     writer: TerminalWriter,
     size: () => Size,
     describeDropped: (lines: number) => string,
+    title?: WindowTitle,
   ) {
     this.#writer = writer
     this.#size = size
     this.#describeDropped = describeDropped
+    this.#title = title
   }
 
   /** A promise asks the caller to wait before writing more. Only what is `ours` is shown in any case. */
@@ -80,7 +92,7 @@ export class LiveLines {
   }
 
   /** Begins to show rows. */
-  show(render: RenderRows): void {
+  show(render: RenderFrame): void {
     this.#render = render
     process.on('exit', this.#leave).on('SIGTSTP', this.#suspend).on('SIGCONT', this.#forget)
     process.stdout.on('resize', this.refresh)
@@ -111,11 +123,13 @@ export class LiveLines {
     if (this.#dropped > 0) this.#lines += this.#takeNote()
     const { width, height } = this.#size()
     const above = this.#takeLines(width)
-    const rows = [...this.#openRows(width), ...this.#render({ width, height })]
+    const { rows: live, title, progress } = this.#render({ width, height })
+    const rows = [...this.#openRows(width), ...live]
+    const named = this.#title?.show(title, progress) ?? ''
     const cursor = { row: 0, column: 0 }
     const isHidden = this.#isInLine || (rows.length === 0 && this.#screen.isEmpty)
     const below = isHidden ? '' : this.#screen.draw({ rows, cursor }, width)
-    return this.#writer.write(Buffer.from(`${above}${below}`))
+    return this.#writer.write(Buffer.from(`${above}${below}${named}`))
   }
 
   /** The lines to write above the rows, which are removed first. */
@@ -148,7 +162,8 @@ export class LiveLines {
     const { width } = this.#size()
     clearTimeout(this.#frame)
     const rest = this.#lines + this.#open + this.#takeNote()
-    void this.#writer.write(Buffer.from(`${this.#clear(width)}${this.#style}${rest}`))
+    const title = this.#title?.end() ?? ''
+    void this.#writer.write(Buffer.from(`${this.#clear(width)}${this.#style}${rest}${title}`))
     this.#render = undefined
     this.#lines = ''
     this.#open = ''
