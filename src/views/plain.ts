@@ -75,10 +75,9 @@ export class PlainView implements View {
     const rows = this.#hasTicked
       ? statusRows(state, this.#activities, limits, Date.now(), size)
       : []
-    if (rows.length === 0) return { rows, title: '', progress: 'none' }
     return {
       rows,
-      title: statusTitle(state),
+      title: rows.length === 0 ? '' : statusTitle(state),
       progress: isWaiting(state) ? 'waiting' : 'working',
     }
   }

@@ -174,7 +174,7 @@ const TITLE = { TERM_PROGRAM: 'WezTerm' }
 
 test.each<[string[], Record<string, string>, string[]]>([
   [[], {}, ['[22;2t', ']0;./agent 1/2 - NAME', '[23;2t']],
-  [[], TITLE, ['[22;2t', ']0;./agent 1/2 - NAME', ']9;4;3;0', ']9;4;0;0', '[23;2t']],
+  [[], TITLE, ['[22;2t', ']0;./agent 1/2 - NAME', ']9;4;3;0', '[23;2t', ']9;4;0;0']],
   [['--no-title'], TITLE, []],
   [[], { TERM: 'linux' }, []],
 ])('with %j and %j the window gets %j', async (args, env, expected) => {
@@ -230,11 +230,11 @@ test.each([{ TERM: 'dumb' }, { CI: 'true' }])('%j has no status line', async (en
 })
 
 test('a terminal that takes nothing delays neither agents nor signals', async () => {
-  const { cwd, pty } = start({
+  const { cwd, pty, go } = start({
     args: ['./agent:2'],
     files: {
       agent: sh(
-        'touch begun',
+        until('go'),
         'i=0; while [ $i -lt 40000 ]; do echo "$i of a long output that nobody reads, line by line"; i=$((i+1)); done',
         'touch end-$FORKHESTRA_ITERATION',
       ),
@@ -244,6 +244,7 @@ test('a terminal that takes nothing delays neither agents nor signals', async ()
   await pty.shows('Iteration 1/2')
   // Ctrl-S.
   pty.type('\u0013')
+  go('go')
   await fileIn(cwd, 'end-2')
   pty.type('\u0011')
   expect(await pty.exited).toBe(1)

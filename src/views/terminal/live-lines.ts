@@ -22,9 +22,9 @@ const STYLE = /\u001b\[([\d;:]*)m/g
 /** What is shown right now. */
 export interface LiveFrame {
   readonly rows: readonly string[]
-  /** For the title of the window. */
+  /** For the title of the window; empty if it stays as it is. */
   readonly title: string
-  readonly progress: Progress | 'none'
+  readonly progress: Progress
 }
 
 export type RenderFrame = (size: Size) => LiveFrame

@@ -23,11 +23,10 @@ export class WindowTitle {
     this.#hasProgress = this.#hasTitle && showsProgress(env)
   }
 
-  /** What to write to change them. */
-  show(title: string, progress: Progress | 'none'): string {
-    if (!this.#hasTitle) return ''
-    // Between two steps, the title stays.
-    const shown = printable(title) || this.#title
+  /** What to write to change them. Between two steps, they stay. */
+  show(title: string, progress: Progress): string {
+    if (!this.#hasTitle || title === '') return ''
+    const shown = printable(title)
     const saved = this.#title === '' ? '\u001b[22;2t' : ''
     const text = shown === this.#title ? '' : `${saved}\u001b]0;${shown}\u0007`
     const state = this.#hasProgress && progress !== this.#progress ? osc94(progress) : ''
