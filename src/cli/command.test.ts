@@ -142,7 +142,7 @@ test.each([
 
 test('if no option is similar, the hint lists all options', () => {
   expect(refusal('--nonsense').hint).toBe(
-    'Known options: --chain, --prompt, --dry-run, --verbose, --help.',
+    'Known options: --chain, --prompt, --dry-run, --verbose, --color, --help.',
   )
 })
 

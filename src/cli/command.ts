@@ -56,7 +56,13 @@ export class UnknownOption extends UsageError {
   }
 }
 
-export const COMMON_OPTIONS: Options = { help: { short: 'h', help: 'show this help' } }
+export const COMMON_OPTIONS: Options = {
+  color: {
+    value: '<when>',
+    help: 'colour: never, always or auto (default: auto, on a terminal)',
+  },
+  help: { short: 'h', help: 'show this help' },
+}
 
 /** Reads the arguments of a command and refuses unknown options. */
 export function parseInput(args: readonly string[], command: Command): Input {

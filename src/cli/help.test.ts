@@ -38,6 +38,7 @@ Usage:
 Options:
   -p, --prompt <text>  the prompt
   --all                everything
+  --color <when>       colour: never, always or auto (default: auto, on a terminal)
   -h, --help           show this help
 
 More: forkhestra --help`)

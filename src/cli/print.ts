@@ -1,7 +1,10 @@
 import { writeAll } from '../base/files.ts'
 import { errorCode, errorText, UserError } from '../base/errors.ts'
+import { hasColour } from '../base/terminal/colour.ts'
 import { isTerminal } from '../base/linux/is-terminal.ts'
 import { printableLines } from '../base/terminal/printable.ts'
+import { makePaint, NO_PAINT } from '../views/terminal/columns.ts'
+import type { Layout } from '../views/layout.ts'
 import { quoteLines } from '../engines/marker/line-quoter.ts'
 import { isStdoutClosed } from './closed-stdout.ts'
 import type { Input } from './command.ts'
@@ -13,9 +16,24 @@ export class CannotPrint extends UserError {
 
 /** Writes lines to stdout. Unlike `console.log`, throws if they cannot be written. */
 export function print(text: string): void {
+  write(shownText(text))
+}
+
+/** Writes lines of which everything foreign is printable already, so that our colours pass. */
+export function printPainted(lines: readonly string[]): void {
+  write(quoteLines(lines.join('\n'), process.env))
+}
+
+/** The width and the colours of stdout. */
+export function stdoutLayout(): Layout {
+  const { columns } = process.stdout
+  return { width: columns || undefined, paint: hasColour(1) ? makePaint(true) : NO_PAINT }
+}
+
+function write(text: string): void {
   try {
     if (isStdoutClosed()) throw new Error('stdout is closed')
-    writeAll(1, new TextEncoder().encode(`${shownText(text)}\n`))
+    writeAll(1, new TextEncoder().encode(`${text}\n`))
   } catch (error) {
     // The reader closed the pipe on purpose.
     if (errorCode(error) === 'EPIPE') return

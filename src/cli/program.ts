@@ -1,6 +1,7 @@
 import { UserError } from '../base/errors.ts'
 import { shellWord } from '../base/shell-quote.ts'
 import { isTerminal } from '../base/linux/is-terminal.ts'
+import { chooseColour, COLOUR_CHOICES, type ColourChoice } from '../base/terminal/colour.ts'
 import { indentRest, printableLines } from '../base/terminal/printable.ts'
 import { own } from '../base/objects.ts'
 import { PlanError } from '../chain/plan/problems.ts'
@@ -77,7 +78,9 @@ async function dispatch(
       const [word = ''] = input.positionals
       // Otherwise `--cwd x status` would look for an agent called `status`.
       if (name === undefined && nameOf(program, word)) throw lateCommand(program, args, word)
-      return input.flag('version') ? printVersion() : await command.run(input)
+      if (input.flag('version')) return printVersion()
+      chooseColour(readColour(input.text('color')))
+      return await command.run(input)
     }
     // `forkhestra -v --help chat` asks for the help of chat.
     const word = nameOf(program, name ?? input.positionals[0])
@@ -86,6 +89,12 @@ async function dispatch(
     if (name !== undefined || !(error instanceof UsageError)) throw error
     throw program.guess(args, error) ?? error
   }
+}
+
+function readColour(text = 'auto'): ColourChoice {
+  const choice = COLOUR_CHOICES.find((known) => known === text)
+  if (choice !== undefined) return choice
+  throw new UsageError(`--color is '${text}'.`, `Use one of: ${COLOUR_CHOICES.join(', ')}.`)
 }
 
 /** The error for an option that comes before its command. */

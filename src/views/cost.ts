@@ -28,8 +28,8 @@ export function renderCost(by: string, rows: readonly CostRow[], total: CostRow)
   const shown = rows.length > 1 ? [...rows, total] : rows
   const hasTasks = total.tasks > 0
   const head = ['iterations', ...(hasTasks ? ['tasks'] : []), ...HEAD]
-  const numbers = new Set(head.map((_, index) => index + 1))
-  const lines = renderTable([[by, ...head], ...shown.map((row) => cells(row, hasTasks))], numbers)
+  const right = head.map((_, index) => index + 1)
+  const lines = renderTable([[by, ...head], ...shown.map((row) => cells(row, hasTasks))], { right })
   return [...lines, ...notes(total)]
 }
 

@@ -64,8 +64,14 @@ export function renderRuns(runs: readonly RecordedRun[], now: number): string[] 
       run.state.spent.costUsd > 0 ? formatCost(run.state.spent) : '-',
       formatAge(run.state.startedAt, now),
     ]),
-    new Set([4, 5]),
+    { right: [4, 5] },
   )
+}
+
+/** The colour of a status. */
+export function lookOf({ status }: Pick<RecordedRun, 'status'>): 'green' | 'red' | 'yellow' {
+  if (status === 'complete') return 'green'
+  return status === 'failed' || status === 'dead' ? 'red' : 'yellow'
 }
 
 /** The name of the chain, or its steps (`planner:3 -> builder:20`), or its tasks if it has no steps. */

@@ -1,42 +1,26 @@
+import { counted } from '../base/amounts.ts'
+import { localTime } from '../base/local-time.ts'
+import { printable } from '../base/terminal/printable.ts'
+import type { Attempt } from '../records/events/attempts.ts'
 import { branchName } from '../records/events/branch-name.ts'
-import { describeOutcome } from '../records/events/describe-outcome.ts'
-import type { Outcome, Spent, Usage } from '../records/events/schema.ts'
+import type { Spent } from '../records/events/schema.ts'
 import { addUsage, NOTHING_SPENT } from '../records/events/spent.ts'
 import { stepOf } from '../records/events/state.ts'
+import { isComplete, isSettled, type StepState } from '../records/events/step-state.ts'
 import { waitsOf } from '../records/events/waits.ts'
-import { isComplete, type StepState } from '../records/events/step-state.ts'
-import { counted } from '../base/amounts.ts'
-import { formatDuration } from '../base/durations.ts'
-import { localTime } from '../base/local-time.ts'
-import { formatCost, formatSpent } from './amounts.ts'
+import { formatSpent } from './amounts.ts'
+import { ATTEMPT_HEAD, ATTEMPT_NUMBERS, ATTEMPT_OUTCOME, attemptCells } from './attempts.ts'
 import { copyNumber, listCopies } from './copies.ts'
-import { describeLeft, WIDEST_CELL, type RecordedRun } from './runs.ts'
+import { describeBlockedTasks, describeCount, describeStep, isNotStarted } from './describe.ts'
+import { wrapWords, type Layout } from './layout.ts'
+import { describeLeft, type RecordedRun } from './runs.ts'
 import { renderTable } from './table.ts'
-import { cut } from './terminal/columns.ts'
-import { describeBlockedTasks, describeCount, isNotStarted, describeStep } from './describe.ts'
-
-export interface IterationBrief {
-  readonly iteration: number
-  readonly attempt: number
-  /** Absent if it has not ended. */
-  readonly startedAt?: string | undefined
-  /** Absent if it has not ended. */
-  readonly outcome?: Outcome | undefined
-  /** Whether it does not count and is repeated. */
-  readonly again?: boolean | undefined
-  readonly ms?: number | undefined
-  readonly usage?: Usage | undefined
-  readonly commits?: number | undefined
-  readonly files?: number | undefined
-}
 
 /** Details that are not in the state of a step. */
 export interface StepDetails {
   readonly policy: readonly string[]
-  /** The newest iterations. */
-  readonly iterations: readonly IterationBrief[]
-  /** How many older ones there are. */
-  readonly older: number
+  /** In the order of their starts. */
+  readonly attempts: readonly Attempt[]
 }
 
 /** The run of the steps that are shown. */
@@ -49,42 +33,67 @@ export function renderCopies(
   copies: readonly StepState[],
   of: Details,
   now: number,
+  layout: Layout,
 ): string[] {
   const [step] = copies as [StepState]
-  if (copies.length === 1) return renderStep(run, step, of(step), now)
   const failures = copies.reduce((sum, each) => sum + each.failures, 0)
   const failed = failures > 0 ? `; ${counted(failures, 'iteration')} failed` : ''
-  const statuses = [...Map.groupBy(copies, (each) => stepStatus(run, each))]
-  const same = statuses.length === 1 ? `, ${statuses[0]![0]}` : ''
-  const lines = (each: StepState) => [...deletedLine(each), ...notQueuedLine(each)]
-  const details = copies.map((each) => ({ ...of(each), name: nameOf(run, each) }))
-  const iterations = details
-    .flatMap(({ iterations: all, name }) => all.map((brief) => ({ ...brief, name })))
-    .toSorted((one, other) => compare(one.startedAt, other.startedAt))
-  const shown = iterations.slice(-MOST_ROWS)
-  const older = details.reduce((sum, each) => sum + each.older, iterations.length - shown.length)
+  const isOne = copies.length === 1
+  const spent = isOne ? step.spent : sumSpent(copies)
   return [
-    `${titleOf(step)}: ${copies.length} copies${same}`,
-    ...details[0]!.policy.map((words) => `  ${words}`),
-    ...(same === '' ? statuses.map(([status, some]) => `  ${listCopies(some)}: ${status}`) : []),
-    ...new Set(copies.flatMap(lines)),
-    ...new Set(copies.flatMap(describeBlockedTasks).map((line) => `  ${line}`)),
-    `  ${formatSpent(sumSpent(copies))}${failed}`,
+    ...renderStatus(run, copies, layout),
+    ...of(step).policy.map((line) => printable(`  ${line}`)),
+    ...(isOne && step.rounds > 1 ? [`  started ${step.rounds} times`] : []),
+    ...new Set(copies.flatMap((each) => [...notQueuedLine(each), ...deletedLine(each)])),
+    ...new Set(copies.flatMap(describeBlockedTasks).map((line) => printable(`  ${line}`))),
+    ...(step.rounds > 0 || !isOne ? [`  ${formatSpent(spent)}${failed}`] : []),
     ...copies.flatMap((each) => waitLines(run, each, now)),
-    ...(older > 0 ? [`  … ${counted(older, 'older iteration')}`] : []),
-    ...renderTable(
-      shown.map(({ name, ...brief }) => [' ', name, ...iterationCells(brief).slice(1)]),
-      new Set([2, 4, 5]),
-    ),
+  ]
+    .flatMap((line) => wrapWords(line, layout))
+    .concat(renderAttempts(run, copies, of, layout))
+}
+
+/** `Step 2: build: not complete (…)`; different ends of copies are on lines of their own. */
+function renderStatus(run: OfRun, copies: readonly StepState[], layout: Layout): string[] {
+  const { paint } = layout
+  const ends = [...Map.groupBy(copies, (each) => stepStatus(run, each))]
+  const painted = ends.map(([status, [step]]) => {
+    const { reason } = step!
+    const isOpen = reason === undefined || reason === 'skipped'
+    return isOpen ? printable(status) : paint[isSettled(step!) ? 'green' : 'red'](printable(status))
+  })
+  const count = copies.length === 1 ? [] : [`${copies.length} copies`]
+  const same = ends.length === 1 ? [painted[0]!] : []
+  return [
+    `${paint.bold(titleOf(copies))}: ${[...count, ...same].join(', ')}`,
+    ...(ends.length === 1
+      ? []
+      : ends.map(([, some], index) => `  ${listCopies(some)}: ${painted[index]}`)),
   ]
 }
 
-/** Rows of iterations of a step with copies. */
-const MOST_ROWS = 20
-
-/** Unfinished ones come last. */
-function compare(one = '\uffff', other = '\uffff'): number {
-  return one < other ? -1 : Number(one > other)
+function renderAttempts(
+  run: OfRun,
+  copies: readonly StepState[],
+  of: Details,
+  layout: Layout,
+): string[] {
+  const attempts = copies
+    .flatMap((step) => of(step).attempts.map((attempt) => ({ attempt, step })))
+    .toSorted((one, other) => (one.attempt.startedAt < other.attempt.startedAt ? -1 : 1))
+  const dates = attempts.map(({ attempt }) => localTime(attempt.startedAt).slice(0, 10))
+  const rows = attempts.map(({ attempt, step }) => [
+    copies.length === 1 ? '' : nameOf(run, step),
+    step.rounds > 1 ? String(attempt.round) : '',
+    ...attemptCells(attempt, new Set(dates).size > 1),
+  ])
+  return renderTable(rows, {
+    head: ['agent', 'round', ...ATTEMPT_HEAD],
+    right: [1, ...ATTEMPT_NUMBERS.map((column) => column + 2)],
+    flexible: ATTEMPT_OUTCOME + 2,
+    indent: '  ',
+    layout,
+  })
 }
 
 /** Copies work at the same time, so their times are not added up. */
@@ -103,39 +112,22 @@ function nameOf({ state }: OfRun, { key, agent }: StepState): string {
   return branchName(state, key.split('/')) ?? agent
 }
 
-function titleOf(step: StepState): string {
+function titleOf(copies: readonly StepState[]): string {
+  const [step] = copies as [StepState]
   const name = step.name === undefined ? '' : ` (${step.name})`
   const kind = step.isRecovery === true ? 'Recovery' : 'Step'
-  return `${kind} ${step.number}: ${step.agent}${name}`
-}
-
-function renderStep(run: OfRun, step: StepState, details: StepDetails, now: number): string[] {
-  const copy = copyNumber(step)
-  const title = copy === '' ? titleOf(step) : `${titleOf(step)}, copy ${copy.slice(1)}`
-  const failed = step.failures > 0 ? `; ${counted(step.failures, 'iteration')} failed` : ''
-  return [
-    `${title}: ${stepStatus(run, step)}`,
-    ...details.policy.map((words) => `  ${words}`),
-    ...(step.rounds > 1
-      ? [`  started ${step.rounds} times; the earlier ones: --step ${step.number} --round N`]
-      : []),
-    ...notQueuedLine(step),
-    ...deletedLine(step),
-    ...describeBlockedTasks(step).map((line) => `  ${line}`),
-    ...(step.rounds > 0 ? [`  ${formatSpent(step.spent)}${failed}`] : []),
-    ...waitLines(run, step, now),
-    ...(details.older > 0 ? [`  … ${counted(details.older, 'older iteration')}`] : []),
-    ...renderTable(details.iterations.map(iterationCells), new Set([1, 3, 4])),
-  ]
+  const copy = copies.length > 1 ? '' : copyNumber(step)
+  const which = copy === '' ? '' : `, copy ${copy.slice(1)}`
+  return printable(`${kind} ${step.number}: ${step.agent}${name}${which}`)
 }
 
 function notQueuedLine({ notQueued = [] }: StepState): string[] {
   const names = notQueued.map(({ name, error }) => `${name} (${error})`).join(', ')
-  return names === '' ? [] : [`  not queued after it: ${names}`]
+  return names === '' ? [] : [printable(`  not queued after it: ${names}`)]
 }
 
 function deletedLine({ deletedTasks = [] }: StepState): string[] {
-  return deletedTasks.length === 0 ? [] : [`  deleted tasks: ${deletedTasks.join(', ')}`]
+  return deletedTasks.length === 0 ? [] : [printable(`  deleted tasks: ${deletedTasks.join(', ')}`)]
 }
 
 function waitLines({ status, state }: OfRun, step: StepState, now: number): string[] {
@@ -146,7 +138,7 @@ function waitLines({ status, state }: OfRun, step: StepState, now: number): stri
       ? `waits (${why}) until ${localTime(until)}, ${describeLeft(until, now)}`
       : `was waiting (${why}) until ${localTime(until)}`
     const copy = copyNumber(step)
-    return `  ${copy === '' ? '' : `${copy} `}${words}: ${error}`
+    return printable(`  ${copy === '' ? '' : `${copy} `}${words}: ${error}`)
   })
 }
 
@@ -168,30 +160,4 @@ function stepStatus({ status }: OfRun, step: StepState): string {
   if (step.isUnmarked === true || isNotStarted(step) || isWorded) return describeStep(step)
   const count = maxIterations === undefined ? '' : `${describeCount(step)}, `
   return `${isComplete(reason) ? 'complete' : 'not complete'} (${count}${why})`
-}
-
-function iterationCells(brief: IterationBrief): string[] {
-  const { iteration, attempt, outcome, again, ms, usage, commits = 0, files = 0 } = brief
-  const changes = [
-    ...(again === true ? ['does not count'] : []),
-    ...(commits > 0 ? [counted(commits, 'commit')] : []),
-    ...(files > 0 ? [counted(files, 'file')] : []),
-  ]
-  return [
-    ' ',
-    attempt > 1 ? `${iteration}.${attempt}` : String(iteration),
-    outcome === undefined ? 'not ended' : cut(describeEnding(outcome), WIDEST_CELL),
-    ms === undefined ? '' : formatDuration(ms),
-    usage?.costUsd === undefined
-      ? ''
-      : formatCost({ costUsd: usage.costUsd, billing: usage.billing }),
-    changes.join(', '),
-  ]
-}
-
-/** How an iteration ended, for every kind of outcome. */
-export function describeEnding(outcome: Outcome): string {
-  if (outcome.kind === 'blocked') return `blocked: ${outcome.reason}`
-  if (outcome.kind === 'spawn_failed') return `could not be started: ${outcome.error}`
-  return describeOutcome(outcome) || outcome.kind.replaceAll('_', ' ')
 }

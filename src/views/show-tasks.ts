@@ -1,11 +1,13 @@
 import { formatDuration } from '../base/durations.ts'
+import { printable } from '../base/terminal/printable.ts'
 import type { LeftInQueue, Spent } from '../records/events/schema.ts'
 import { formatCost } from './amounts.ts'
 import type { NextStep } from './notes.ts'
 import { orphansOption, WIDEST_CELL, type RecordedRun } from './runs.ts'
-import { renderTable } from './table.ts'
-import { cut } from './terminal/columns.ts'
+import { renderTable, type Cell } from './table.ts'
+import { cut, type Paint } from './terminal/columns.ts'
 import { cwdOption } from './describe.ts'
+import { wrapWords, type Layout } from './layout.ts'
 
 export interface ShownTask {
   readonly name: string
@@ -40,9 +42,14 @@ export interface FailedTask {
 /** The order of the list: states that may need action come first. */
 const STATES = ['running', 'ready', 'queued', 'failed', 'done']
 const LISTED = 20
+const LOOKS: Readonly<Record<string, keyof Paint>> = { failed: 'red', done: 'green' }
 
-export function renderTaskSection({ id }: RecordedRun, { tasks, problem }: ShownTasks): string[] {
-  if (problem !== undefined) return ['', `Tasks: ${problem}`]
+export function renderTaskSection(
+  { id }: RecordedRun,
+  { tasks, problem }: ShownTasks,
+  layout: Layout,
+): string[] {
+  if (problem !== undefined) return ['', ...wrapWords(printable(`Tasks: ${problem}`), layout)]
   const counts = STATES.flatMap((state) => {
     const count = tasks.filter((task) => task.state === state).length
     return count === 0 ? [] : [`${count} ${state}`]
@@ -51,23 +58,28 @@ export function renderTaskSection({ id }: RecordedRun, { tasks, problem }: Shown
   const more = tasks.length - LISTED
   return [
     '',
-    `Tasks: ${counts.join(', ')}`,
-    ...renderTable(sorted.slice(0, LISTED).map(cells), new Set([3, 4])),
+    `${layout.paint.bold('Tasks')}: ${counts.join(', ')}`,
+    ...renderTable(sorted.slice(0, LISTED).map(cells), {
+      right: [3, 4],
+      flexible: 1,
+      indent: '  ',
+      layout,
+    }),
     ...(more > 0 ? [`  … ${more} more: forkhestra queue --all --run ${id}`] : []),
     ...tasks.flatMap(({ name, worktrees = [] }) =>
-      worktrees.map((path) => `Work of ${name}: ${path}`),
+      worktrees.map((path) => printable(`Work of ${name}: ${path}`)),
     ),
   ]
 }
 
-function cells({ name, state, attempts, parent, agent, ...task }: ShownTask): string[] {
+function cells({ name, state, attempts, parent, agent, ...task }: ShownTask): Cell[] {
   const why = task.class === undefined ? '' : ` (${task.class}: ${task.error ?? ''})`
   const { notQueued = [] } = task
   const refused = notQueued.length === 0 ? '' : `, not queued after it: ${notQueued.join(', ')}`
   const who = agent === undefined ? '' : `${agent}, `
   return [
-    `  ${name}`,
-    cut(`${state}${why}${refused}`, WIDEST_CELL),
+    name,
+    { text: cut(`${state}${why}${refused}`, WIDEST_CELL), look: LOOKS[state] ?? 'yellow' },
     attempts > 1 ? `${attempts} attempts` : '',
     task.ms === undefined ? '' : formatDuration(task.ms),
     task.costUsd ? formatCost({ costUsd: task.costUsd, billing: task.billing }) : '',

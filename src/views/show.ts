@@ -1,15 +1,25 @@
+import { localTime } from '../base/local-time.ts'
 import { printable } from '../base/terminal/printable.ts'
 import { type StepState } from '../records/events/step-state.ts'
 import { formatSpent } from './amounts.ts'
 import { groupByStep } from './copies.ts'
+import { cwdOption, describeMissingSecrets, describeReason } from './describe.ts'
+import { wrapWords, type Layout } from './layout.ts'
 import { describeMerges, readerIn } from './merges.ts'
-import { nextSteps } from './next-steps.ts'
+import { nextSteps, resumeSteps } from './next-steps.ts'
 import { notesOn } from './notes.ts'
-import { formatAge, describeChain, durationOf, describeSteps, type RecordedRun } from './runs.ts'
+import {
+  currentStep,
+  describeChain,
+  describeSteps,
+  durationOf,
+  formatAge,
+  lookOf,
+  type RecordedRun,
+} from './runs.ts'
 import { renderCopies, type StepDetails } from './show-steps.ts'
 import { nextForTasks, renderTaskSection, type FailedTask, type ShownTasks } from './show-tasks.ts'
 import { renderTable } from './table.ts'
-import { describeMissingSecrets } from './describe.ts'
 
 export interface ShownRun extends RecordedRun {
   readonly folder: string
@@ -26,13 +36,19 @@ export interface ShownRun extends RecordedRun {
   readonly openTasks?: string | undefined
 }
 
+interface Shown {
+  readonly now: number
+  readonly here?: string
+  readonly layout: Layout
+}
+
 /** Shows a run in detail: how it went, where it is, what to do next. */
 export function renderRun(
   run: ShownRun,
   steps: readonly StepState[],
   of: (step: StepState) => StepDetails,
-  { now, here }: { readonly now: number; readonly here?: string },
-) {
+  { now, here, layout }: Shown,
+): string[] {
   const { state } = run
   const { merged, left } = describeMerges(state, readerIn(here, state.cwd))
   const chain = state.chain === undefined ? '' : `${state.chain}: `
@@ -41,26 +57,63 @@ export function renderRun(
     run.tasks === undefined ? [] : nextForTasks(run, run.tasks, here, run.failedTasks)
   const nexts =
     run.foreign === undefined ? [...nextSteps(run, here), ...forTasks] : foreignNexts(run)
+  const lines = [
+    state.steps.length === 0 ? describeChain(run) : chain + describeSteps(state),
+    `in ${state.cwd ?? '?'}`,
+    describeTimes(run, now),
+    formatSpent(spent),
+    ...run.policy,
+    `record: ${describeRecord(run)}`,
+    ...(run.foreign === undefined ? [] : [`not created here: ${run.foreign}`]),
+    ...(run.damage.length > 0 ? [`the record is damaged: ${run.damage.join(', ')}`] : []),
+    ...notesOn(state).flatMap(({ words, isOfStep }) => (isOfStep === true ? [] : [words])),
+    ...(run.openTasks === undefined ? [] : [`tasks of the project now: ${run.openTasks}`]),
+    ...(isLost(run) ? [`cannot be resumed: ${describeMissingSecrets(state.lacks!)}`] : []),
+    ...merged,
+    ...left.map(({ words }) => words),
+    ...(run.foreign === undefined ? describeContinuation(run, here) : []),
+  ]
   return [
-    `Run ${run.id}: ${run.status}${run.isStopping ? ' (stopping)' : describeEnd(run)}`,
-    `  ${state.steps.length === 0 ? describeChain(run) : chain + describeSteps(state)}`,
-    `  in ${state.cwd ?? '?'}, started ${formatAge(state.startedAt, now)}`,
-    `  ${formatSpent(spent)}`,
-    ...run.policy.map((words) => `  ${words}`),
-    `  record: ${describeRecord(run)}`,
-    ...(run.foreign === undefined ? [] : [`  not created here: ${run.foreign}`]),
-    ...(run.damage.length > 0 ? [`  the record is damaged: ${run.damage.join(', ')}`] : []),
-    ...notesOn(state).flatMap(({ words, isOfStep }) => (isOfStep === true ? [] : [`  ${words}`])),
-    ...(run.openTasks === undefined ? [] : [`  tasks of the project now: ${run.openTasks}`]),
-    ...(isLost(run) ? [`  cannot be resumed: ${describeMissingSecrets(state.lacks!)}`] : []),
-    ...merged.map((words) => `  ${words}`),
-    ...left.map(({ words }) => `  ${words}`),
-    ...groupByStep(steps).flatMap((copies) => ['', ...renderCopies(run, copies, of, now)]),
-    ...(run.tasks === undefined ? [] : renderTaskSection(run, run.tasks)),
+    `Run ${run.id}: ${layout.paint[lookOf(run)](run.status)}${printable(run.isStopping ? ' (stopping)' : describeEnd(run))}`,
+    ...lines.flatMap((line) => wrapWords(`  ${printable(line)}`, layout)),
+    ...groupByStep(steps).flatMap((copies) => ['', ...renderCopies(run, copies, of, now, layout)]),
+    ...(run.tasks === undefined ? [] : renderTaskSection(run, run.tasks, layout)),
     '',
-    'Next:',
-    ...renderTable(nexts.map(([command, why]) => [`  ${command}`, why])),
-  ].map(printable)
+    `${layout.paint.bold('Next')}:`,
+    ...renderTable(nexts, { indent: '  ', flexible: 1, layout }),
+  ]
+}
+
+/** `started 2026-01-20 22:00, ended 06:12 (8 h 12 min ago)`. */
+function describeTimes(
+  { status, state: { startedAt, ended, clock } }: RecordedRun,
+  now: number,
+): string {
+  if (startedAt === undefined) return 'not started yet'
+  const start = localTime(startedAt)
+  const isActive = status === 'running' || status === 'waiting'
+  // The last event of a killed run is its last sign of life.
+  const end = isActive ? undefined : (ended?.at ?? (clock && new Date(clock).toISOString()))
+  if (!end) return `started ${start} (${formatAge(startedAt, now)})`
+  const shown = localTime(end)
+  const time = shown.slice(0, 10) === start.slice(0, 10) ? shown.slice(11) : shown
+  const verb = ended === undefined ? 'last seen' : 'ended'
+  return `started ${start}, ${verb} ${time} (${formatAge(end, now)})`
+}
+
+/** Why it ended, and the command that continues it. */
+function describeContinuation(run: RecordedRun, here: string | undefined): string[] {
+  const { status, state } = run
+  if (!['failed', 'stopped', 'dead'].includes(status) || state.steps.length === 0) return []
+  const step = currentStep(state)
+  const isEnded = step?.reason !== undefined && step.reason !== 'skipped'
+  const id = `${run.id}${cwdOption(state.cwd, here)}`
+  return [
+    ...(isEnded
+      ? [`ended at step ${step.number}, ${step.name ?? step.agent}: ${describeReason(step)}`]
+      : []),
+    ...resumeSteps(run, id).map(([command]) => `to continue: ${command}`),
+  ]
 }
 
 function foreignNexts({ id }: ShownRun): (readonly [string, string])[] {

@@ -1,6 +1,7 @@
 import { fstatSync } from 'node:fs'
 import { firstCause } from '../base/first-cause.ts'
 import { isTerminal } from '../base/linux/is-terminal.ts'
+import { hasColour } from '../base/terminal/colour.ts'
 import { printableLines } from '../base/terminal/printable.ts'
 import { AgentOutput, TerminalLine } from './agent-output.ts'
 import { LiveLines, type RenderFrame } from './terminal/live-lines.ts'
@@ -74,7 +75,8 @@ export class Terminal implements Output {
     const isDumb = env['TERM'] === 'dumb'
     this.#isStatic = isDumb || Boolean(env['CI'])
     this.#knownState = isDumb ? '' : KNOWN_STATE
-    this.#dim = isDumb || env['NO_COLOR'] ? String : (text) => `${DIM}${text}${NOT_DIM}`
+    const isColoured = hasColour(1, env) || hasColour(2, env)
+    this.#dim = isColoured ? (text) => `${DIM}${text}${NOT_DIM}` : String
     const open = (fd: 1 | 2, onProblem: WriteProblem, shared?: Stream): Stream => {
       const cursor = shared?.cursor ?? {
         isAtLineStart: true,

@@ -33,7 +33,7 @@ test('the copies of a step are shown together or one by one', async () => {
   const cwd = await runCopies()
   const shown = await ask(cwd, 'show')
   const [, step = ''] = /Step 1: ([^]*?)\n\n/.exec(shown) ?? []
-  const [title, ...rest] = step.replaceAll(/ +[\d.]+ s *$/gm, '').split('\n')
+  const [title, ...rest] = step.replaceAll(/ \d\d:\d\d +[\d.]+ s /g, '').split('\n')
   expect(title).toBe('./build: 3 copies')
   expect(rest.slice(0, 4)).toEqual([
     '  #1: complete (1/2 iterations, marker)',
@@ -41,12 +41,13 @@ test('the copies of a step are shown together or one by one', async () => {
     '  #3: not complete (2/2 iterations, max_iterations)',
     expect.stringMatching(/5 iterations; 1 iteration failed$/),
   ])
-  expect(rest.slice(4).toSorted()).toEqual([
-    '   build#1  1  marker',
-    '   build#2  1  exit 3',
-    '   build#2  2  marker',
-    '   build#3  1  exit 0',
-    '   build#3  2  exit 0',
+  expect(rest[4]).toMatch(/^ {2}agent +# +start +time +outcome$/)
+  expect(rest.slice(5).toSorted()).toEqual([
+    '  build#1  1  marker',
+    '  build#2  1  exit 3',
+    '  build#2  2  marker',
+    '  build#3  1  exit 0',
+    '  build#3  2  exit 0',
   ])
   expect(shown).toContain('--step 1 --copy 3 --iteration 2')
   const one = await ask(cwd, 'show', '--step', '1', '--copy', '2')

@@ -28,6 +28,9 @@ async function output(args: readonly string[], cwd: string): Promise<string> {
     .replaceAll(/ +<time>/g, ' <time>')
 }
 
+const withoutClocks = (text: string) =>
+  text.replaceAll(/(?:\d{4}-\d\d-\d\d )?\b\d\d:\d\d\b/g, '<clock>')
+
 const json = async (args: readonly string[], cwd: string) =>
   JSON.parse((await forkhestra([...args, '--json'], { cwd })).stdout)
 
@@ -166,21 +169,26 @@ describe('show', () => {
   test('shows a run step by step, and what to do next', async () => {
     const cwd = project({ good: sh('true'), bad: sh('exit 3') })
     await forkhestra(['./good -> ./bad:2 -> ./good'], { cwd })
-    expect(await output(['show'], cwd)).toBe(
+    expect(withoutClocks(await output(['show'], cwd))).toBe(
       `Run <id>: failed (exit code 1)
   ./good -> ./bad:2 -> ./good
-  in <project>, started <time> ago
+  in <project>
+  started <clock>, ended <clock> (<time> ago)
  <time>, 3 iterations
   record: <project>/${RECORDS}/<id>
+  ended at step 2, ./bad: max iterations reached, 2/2
+  to continue: forkhestra resume <id>
 
 Step 1: ./good: complete (exit 0)
  <time>, 1 iteration
-   1  exit 0 <time>
+  #  start  time  outcome
+  1  <clock> <time>  exit 0
 
 Step 2: ./bad: not complete (2/2 iterations, max_iterations)
  <time>, 2 iterations; 2 iterations failed
-   1  exit 3 <time>
-   2  exit 3 <time>
+  #  start  time  outcome
+  1  <clock> <time>  exit 3
+  2  <clock> <time>  exit 3
 
 Step 3: ./good: not started
 
@@ -202,10 +210,11 @@ Next:
     const text = await output(args, cwd)
     expect(text).toStartWith('Run <id>, step 1: ./bad, iteration 2\n  outcome   exit 3\n')
     expect(text).toContain('\n  command   ["<project>/bad","Do it"]\n')
-    expect(text).toContain('\n  prompt    command line; SHA-256 ')
-    expect(text).toEndWith(
+    expect(text).toContain('\n  said      | out\n')
+    expect(text).toContain(
       `  printed   4 bytes\n  log       <project>/${RECORDS}/<id>/steps/1/iterations/2.log\n`,
     )
+    expect(text).toMatch(/\n {2}prompt {4}command line; SHA-256 .*\n.*\n {12}\| Do it\n$/)
   })
 
   test('gives a script the steps with their receipts, and the plan', async () => {
@@ -219,21 +228,41 @@ Next:
     expect((await json(['show', '--step', '2'], cwd)).steps).toEqual([run.steps[1]])
   })
 
-  test('lists the newest twenty iterations, each attempt by itself', async () => {
+  test('lists every attempt, also those that were killed or whose marker was refused', async () => {
     const cwd = project()
-    const record = begin(cwd, '20200101-000000-aaaaaa').append(ended({ again: true }))
-    for (let i = 1; i < 25; i++) {
-      const place = AT(i, i === 1 ? 2 : 1)
-      record.append({ type: 'iteration_started', ...place }, ended(place))
+    const usage = {
+      costUsd: 0.5,
+      tokens: { input: 900, output: 100, cacheRead: 0, cacheWrite: 0 },
     }
+    const check = { step: 1, iteration: 2, role: 'verify', command: 'npm test', ms: 9 } as const
+    const record = begin(cwd, '20200101-000000-aaaaaa').append(ended({ again: true }))
+    record.append(
+      { type: 'iteration_started', ...AT(1, 2) },
+      ended({ ...AT(1, 2), usage, tasks: ['TASK-001'] }),
+      { type: 'iteration_started', ...AT(2) },
+      { type: 'command', scope: ['s1'], ...check, result: 'failed', detail: 'exit 1' },
+      { type: 'marker_refused', ...AT(2), why: 'gate' },
+      ended({ ...AT(2), changes: { commits: 2, files: ['a'], fileCount: 1 } }),
+      { type: 'iteration_started', ...AT(3) },
+      { type: 'claimed', ...AT(3), id: 'TASK-002', title: 'Two' },
+    )
     record.close()
-    const text = await output(['show'], cwd)
-    expect(text).toContain('\n  … 5 older iterations\n')
-    expect(text.match(/^ +\d+ {2}exit 0/gm)).toHaveLength(20)
+    const text = withoutClocks(await output(['show'], cwd))
+    expect(text.replaceAll(/ +/g, ' ')).toContain(`
+ # start time outcome task commits tokens cost
+ 1 <clock> 1 min exit 0, does not count
+ 1.2 <clock> 1 min exit 0 TASK-001 1.0k $0.50
+ 2 <clock> 1 min marker refused: npm test exit 1 2
+ 3 <clock> <time> killed with its run TASK-002
+`)
+    const { attempts } = await json(['show'], cwd)
+    expect(attempts).toHaveLength(4)
+    expect(attempts[2]).toMatchObject({ refusal: 'gate', commands: [{ command: 'npm test' }] })
+    expect(attempts[3]).toMatchObject({ isKilled: true, tasks: [{ id: 'TASK-002', title: 'Two' }] })
     const first = await output(['show', '--step', '1', '--iteration', '1'], cwd)
     expect(first).toContain('iteration 1 (attempt 2)')
     const args = ['show', '--step', '1', '--iteration', '1', '--attempt', '1']
-    expect(await output(args, cwd)).toContain('exit 0; it does not count\n')
+    expect(await output(args, cwd)).toContain('exit 0, does not count\n')
   })
 
   test('shows a wait and how to end it', async () => {

@@ -111,7 +111,7 @@ describe('forkhestra worktrees', () => {
     expect(stdout).toBe(
       [
         `Run ${run}: failed`,
-        `  same#${copy}  1 commit    conflict in shared`,
+        `  same#${copy}  1 commit  conflict in shared`,
         `  ../${path.slice(dirname(cwd).length + 1)}`,
         `Next: forkhestra resume ${run}`,
         `      git merge ${branch}`,

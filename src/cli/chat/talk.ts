@@ -1,3 +1,4 @@
+import { hasColour } from '../../base/terminal/colour.ts'
 import { errorCode, errorText, errorWithHint, NotNow, UserError } from '../../base/errors.ts'
 import { isTerminal } from '../../base/linux/is-terminal.ts'
 import { printableLines } from '../../base/terminal/printable.ts'
@@ -28,7 +29,7 @@ export async function talkOnTerminal(ready: ReadyRun): Promise<number> {
   const history = new HistoryFile(process.env)
   let chat: Chat | undefined
   const session = new ChatSession({
-    hasColour: !process.env['NO_COLOR'],
+    hasColour: hasColour(1),
     past: history.read(),
     keep: (text) => history.add(chat?.ports.mask?.(text) ?? text),
     understand: (text) =>

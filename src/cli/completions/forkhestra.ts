@@ -1,3 +1,4 @@
+import { COLOUR_CHOICES } from '../../base/terminal/colour.ts'
 import { BUILT_IN_CHAINS } from '../../chain/builtins/chains.ts'
 import { loadConfiguration } from '../../host/configuration.ts'
 import { pathFromProject } from '../../host/project.ts'
@@ -71,6 +72,7 @@ export const FORKHESTRA_COMPLETIONS: Completions = {
     model: oneOf(['sonnet', 'opus', 'haiku']),
     log: FILES,
     by: oneOf(COST_KEYS),
+    color: oneOf(COLOUR_CHOICES),
   },
   words: {
     run: FILES,

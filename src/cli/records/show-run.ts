@@ -1,23 +1,30 @@
-import { UserError } from '../../base/errors.ts'
+import { tryOr, UserError } from '../../base/errors.ts'
+import type { Attempt } from '../../records/events/attempts.ts'
 import type { StepState } from '../../records/events/step-state.ts'
+import { keyOfScope } from '../../records/events/tree.ts'
+import { readTextIn } from '../../records/journal/inside.ts'
+import { iterationPath } from '../../records/journal/paths.ts'
 import { readReceipt, type Receipt } from '../../records/journal/receipt.ts'
 import { renderRun } from '../../views/show.ts'
-import type { IterationBrief, StepDetails } from '../../views/show-steps.ts'
+import type { StepDetails } from '../../views/show-steps.ts'
 import type { FailedTask, ShownTasks } from '../../views/show-tasks.ts'
 import { UsageError, type Input } from '../command.ts'
 import { describeWithReceipts } from '../../host/records/describe-run.ts'
 import { currentProject } from '../../host/project.ts'
-import { describeForeign, reportingDamage } from '../../host/records/foreign.ts'
+import { readCommits } from '../../host/records/commits.ts'
+import { describeForeign, isOwnOrUnsigned, reportingDamage } from '../../host/records/foreign.ts'
 import { copyNumber } from '../../views/copies.ts'
+import { printPainted, stdoutLayout } from '../print.ts'
 import { chooseRun, findSteps, readCopy, readNumber, recordsFor } from './choose-run.ts'
 import { describePolicy } from './describe-policy.ts'
 import { describeProjectTasks, readProjectTasks } from './print-status.ts'
 import { readFailedTasks } from '../../host/queue/failed-tasks.ts'
+import { readAttempts } from '../../host/records/attempts.ts'
 import { readQueuedTasks } from '../../host/records/queued-tasks.ts'
-import { listAttempts, readNewest, roundOf } from '../../host/records/receipts.ts'
+import { listAttempts, roundOf } from '../../host/records/receipts.ts'
 import { allSteps } from '../../host/plan-texts.ts'
 import { readRecordedPlan } from '../../host/records/recorded-plan.ts'
-import { renderReceipt } from './render-receipt.ts'
+import { renderReceipt, type ReceiptDetails } from './render-receipt.ts'
 import { withQueueState } from '../../host/records/with-queue.ts'
 import type { QueuedBrief } from '../../host/records/describe-run.ts'
 
@@ -48,20 +55,39 @@ async function show(input: Input, run: QueuedBrief, part: Part): Promise<number>
     const step = onlyCopy(run, steps)
     const receipt = findReceipt(run, step, part.iteration, part)
     if (input.flag('json')) console.log(JSON.stringify(receipt))
-    else console.log(renderReceipt(receipt, step.agent, run.folder).join('\n'))
+    else printPainted(renderReceipt(receipt, receiptDetails(run, step, receipt), stdoutLayout()))
     return 0
   }
   // Tasks belong to the run as a whole.
   const tasks = part.step === undefined ? await readQueuedTasks(run, process.env) : undefined
   if (input.flag('json')) {
-    console.log(JSON.stringify({ ...describeWithReceipts(run, steps, part.round), ...tasks }))
+    const described = describeWithReceipts(run, steps, part.round)
+    console.log(JSON.stringify({ ...described, attempts: attemptsOf(run, steps, part), ...tasks }))
   } else {
     const isFailedQueue = run.state.steps.length === 0 && run.status === 'failed'
     const failed = isFailedQueue && tasks !== undefined ? (await readFailedTasks(run)).shown : []
-    console.log(renderWithReceipts(run, steps, part.round, tasks, failed).join('\n'))
+    printPainted(renderWithAttempts(run, steps, part.round, tasks, failed))
   }
   // The tasks could not be read.
   return tasks?.problem === undefined ? 0 : 1
+}
+
+function receiptDetails(run: QueuedBrief, { agent }: StepState, receipt: Receipt): ReceiptDetails {
+  const { folder, state } = run
+  const path = iterationPath(receipt)
+  const attempt = readAttempts(run).find((each) => iterationPath(each) === path)
+  // Only repositories of runs that were made here are read.
+  const cwd = isOwnOrUnsigned(run) ? state.cwd : undefined
+  const textIn = (name: string | undefined) =>
+    name === undefined ? '' : tryOr('', () => readTextIn(folder, name))
+  return {
+    agent,
+    folder,
+    attempt,
+    commits: readCommits(cwd, [receipt.changes], process.env)(receipt.changes),
+    prompt: textIn(receipt.prompt?.path),
+    lastWords: attempt?.lastWords ?? textIn(receipt.log),
+  }
 }
 
 /** Each copy has its own iterations. */
@@ -75,7 +101,19 @@ function onlyCopy({ id }: QueuedBrief, steps: readonly StepState[]): StepState {
   )
 }
 
-function renderWithReceipts(
+/** All attempts of these steps, or those of one round. */
+function attemptsOf(
+  run: QueuedBrief,
+  steps: readonly StepState[],
+  { round }: Pick<Part, 'round'>,
+): Attempt[] {
+  const keys = new Set(steps.map(({ key }) => key))
+  return readAttempts(run).filter(
+    (each) => keys.has(keyOfScope(each.scope)) && (round ?? each.round) === each.round,
+  )
+}
+
+function renderWithAttempts(
   run: QueuedBrief,
   steps: readonly StepState[],
   round: number | undefined,
@@ -84,12 +122,10 @@ function renderWithReceipts(
 ): string[] {
   const plan = readRecordedPlan(run.folder)
   const planned = plan === undefined ? [] : allSteps(plan)
+  const byStep = Map.groupBy(attemptsOf(run, steps, { round }), ({ scope }) => keyOfScope(scope))
   const detailsOf = (step: StepState): StepDetails => {
-    const { receipts, older } = readNewest(run.folder, step, round)
     const { policy = {} } = planned.find(({ number }) => number === step.number) ?? {}
-    const { running } = step
-    const open = running === undefined ? [] : [{ ...running, attempt: step.attempt }]
-    return { policy: describePolicy(policy), iterations: [...receipts.map(brief), ...open], older }
+    return { policy: describePolicy(policy), attempts: byStep.get(step.key) ?? [] }
   }
   const policy = describePolicy(plan ?? {})
   const foreign = describeForeign(run.foreign)
@@ -97,6 +133,7 @@ function renderWithReceipts(
   return renderRun({ ...run, foreign, policy, tasks, failedTasks, openTasks }, steps, detailsOf, {
     now: Date.now(),
     here: currentProject(process.env),
+    layout: stdoutLayout(),
   })
 }
 
@@ -147,11 +184,4 @@ function whyNoReceipt(
   return isKnown
     ? `The receipt for iteration ${iteration} of step ${number} is missing.`
     : `Step ${number} has no iteration ${iteration} that has ended.`
-}
-
-function brief(receipt: Receipt): IterationBrief {
-  const { iteration, attempt, startedAt, outcome, again, ms, costUsd, billing, changes } = receipt
-  const usage = { costUsd, billing }
-  const { commits, fileCount: files } = changes ?? {}
-  return { iteration, attempt, startedAt, outcome, again, ms, usage, commits, files }
 }

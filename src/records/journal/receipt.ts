@@ -1,18 +1,13 @@
 import { join } from 'node:path'
 import { statOf } from '../../base/files.ts'
 import { parseJson } from '../../base/json.ts'
+import type { RanCommand } from '../events/attempts.ts'
 import type { EventOf } from '../events/event.ts'
 import type { RunEvent } from '../events/schema.ts'
 import { keyOfScope } from '../events/tree.ts'
 import { readTextIn } from './inside.ts'
 import { iterationPath, scopeKey, promptPath, type IterationPlace } from './paths.ts'
 import { eventsPath, readEvents } from './read-run.ts'
-
-/** A gate or another command of the configuration that ran in the iteration. */
-export type CommandReceipt = Pick<
-  EventOf<'command'>,
-  'role' | 'command' | 'result' | 'detail' | 'ms' | 'tail'
->
 
 /**
  * Everything known about a finished attempt of an iteration, with secrets masked;
@@ -23,7 +18,7 @@ export type Receipt = ReturnType<typeof makeReceipt>
 /** The fields of a running iteration that its receipt needs. */
 interface OpenIteration {
   readonly started: EventOf<'iteration_started'>
-  readonly commands: CommandReceipt[]
+  readonly commands: RanCommand[]
 }
 
 /** Collects what the receipts of the running iterations need. */

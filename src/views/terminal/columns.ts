@@ -77,6 +77,17 @@ export interface Paint {
   readonly cyan: (text: string) => string
 }
 
+/** For pipes and files. */
+export const NO_PAINT: Paint = {
+  bold: String,
+  dim: String,
+  reverse: String,
+  red: String,
+  green: String,
+  yellow: String,
+  cyan: String,
+}
+
 /** Without colour, bold and reverse remain, so that the selection is still visible. */
 export function makePaint(hasColour: boolean): Paint {
   const code = (on: number, off: number) => (text: string) => `\u001b[${on}m${text}\u001b[${off}m`

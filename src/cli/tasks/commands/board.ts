@@ -1,3 +1,4 @@
+import { hasColour } from '../../../base/terminal/colour.ts'
 import { constants } from 'node:os'
 import { isTerminal } from '../../../base/linux/is-terminal.ts'
 import type { TaskDatabase } from '../../../tasks/database.ts'
@@ -55,11 +56,11 @@ async function printColumns(input: Input): Promise<number> {
 async function showBoard(database: TaskDatabase): Promise<number> {
   const { openBoardStore } = await import('../../../views/board/store.ts')
   const { BoardSession } = await import('../../../views/board/session.ts')
-  const { VISUAL, EDITOR, NO_COLOR } = process.env
+  const { VISUAL, EDITOR } = process.env
   const session = new BoardSession({
     store: openBoardStore(database),
     editor: VISUAL || EDITOR,
-    hasColour: !NO_COLOR,
+    hasColour: hasColour(1),
   })
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) {
     process.on(signal, () => session.stop(signal))
