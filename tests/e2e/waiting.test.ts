@@ -61,7 +61,7 @@ async function openTerminal(seconds: number, columns: number) {
 
 /** The times that a terminal has shown as left. */
 function shownTimes({ output }: Pty): Set<string | undefined> {
-  const shown = output.matchAll(/Waiting for the limit to reset, ([\w ]*? s)\b/g)
+  const shown = output.matchAll(/waiting ([\w ]*? s) for the limit/g)
   return new Set(Array.from(shown, ([, left]) => left))
 }
 

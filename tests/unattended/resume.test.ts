@@ -101,7 +101,7 @@ test('resume finds a run by an unambiguous prefix of its id', async () => {
 test.each([
   [
     'changed',
-    'has changed since',
+    'has changed since the run started',
     (path: string) => writeFileSync(path, '{"chains":{"c":{"steps":[{"agent":"x"}]}}}'),
   ],
   [

@@ -279,7 +279,7 @@ test('processes that a killed server has left are reported, and killed only if a
     await using agent = await McpClient.start(cwd)
     await agent.call('push', task('next', 'echo next'))
     const answer = await agent.call('run')
-    expect(answer).toStartWith('REFUSED The run ')
+    expect(answer).toStartWith('REFUSED Run ')
     expect(answer).toContain('\nStarted, but not running yet: next.\n')
     expect(answer).toContain('left these processes running: sh ')
     expect(answer).toMatch(/Kill them: forkhestra resume \S+ --kill-orphans$/)
