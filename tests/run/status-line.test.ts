@@ -254,7 +254,7 @@ test('a terminal that takes nothing delays neither agents nor signals', async ()
   expect(stdout).toContain('39999 of a long output')
 })
 
-test('Ctrl-Z removes the status, and fg brings it back', async () => {
+test('Ctrl-Z removes the status, bg does not show it, and fg brings it back', async () => {
   const cwd = makeProject({ agent: sh('echo at work', until('go')) })
   await using pty = new Pty(['bash', '--norc', '--noprofile', '-i'], {
     cwd,
@@ -267,6 +267,11 @@ test('Ctrl-Z removes the status, and fg brings it back', async () => {
   await pty.shows('Stopped')
   expect(pty.text).not.toContain('./agent ·')
   expect(existsSync(join(cwd, 'go'))).toBeFalse()
+  pty.type('bg\n')
+  await pty.shows('forkhestra ./agent &')
+  pty.type('echo still $((40 + 2))\n')
+  await pty.shows('still 42')
+  expect(pty.text).not.toContain('./agent ·')
   pty.type('fg\n')
   await pty.shows(/^\.\/agent · \d+s/m)
   await Bun.write(join(cwd, 'go'), '')

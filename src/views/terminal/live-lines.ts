@@ -1,4 +1,5 @@
 // oxlint-disable no-control-regex
+import { isForeground } from '../../base/linux/is-foreground.ts'
 import { Screen } from './screen.ts'
 import type { TerminalWriter } from './terminal-writer.ts'
 import type { Progress, WindowTitle } from './title.ts'
@@ -124,8 +125,10 @@ export class LiveLines {
     const { width, height } = this.#size()
     const above = this.#takeLines(width)
     const { rows: live, title, progress } = this.#render({ width, height })
-    const rows = [...this.#openRows(width), ...live]
-    const named = this.#title?.show(title, progress) ?? ''
+    // In the background, rows would be painted over the prompt of the shell.
+    const isShown = isForeground()
+    const rows = isShown ? [...this.#openRows(width), ...live] : []
+    const named = (isShown && this.#title?.show(title, progress)) || ''
     const cursor = { row: 0, column: 0 }
     const isHidden = this.#isInLine || (rows.length === 0 && this.#screen.isEmpty)
     const below = isHidden ? '' : this.#screen.draw({ rows, cursor }, width)
