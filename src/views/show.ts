@@ -7,7 +7,7 @@ import { cwdOption, describeMissingSecrets, describeReason } from './describe.ts
 import { wrapWords, type Layout } from './layout.ts'
 import { describeMerges, readerIn } from './merges.ts'
 import { nextSteps, resumeSteps } from './next-steps.ts'
-import { notesOn } from './notes.ts'
+import { notesOn, type NextStep } from './notes.ts'
 import {
   currentStep,
   describeChain,
@@ -53,10 +53,6 @@ export function renderRun(
   const { merged, left } = describeMerges(state, readerIn(here, state.cwd))
   const chain = state.chain === undefined ? '' : `${state.chain}: `
   const spent = { ...state.spent, ms: durationOf(run, now) }
-  const forTasks =
-    run.tasks === undefined ? [] : nextForTasks(run, run.tasks, here, run.failedTasks)
-  const nexts =
-    run.foreign === undefined ? [...nextSteps(run, here), ...forTasks] : foreignNexts(run)
   const lines = [
     state.steps.length === 0 ? describeChain(run) : chain + describeSteps(state),
     `in ${state.cwd ?? '?'}`,
@@ -80,12 +76,12 @@ export function renderRun(
     ...(run.tasks === undefined ? [] : renderTaskSection(run, run.tasks, layout)),
     '',
     `${layout.paint.bold('Next')}:`,
-    ...renderTable(nexts, { indent: '  ', flexible: 1, layout }),
+    ...renderTable(nextStepsOf(run, here), { indent: '  ', flexible: 1, layout }),
   ]
 }
 
 /** `started 2026-01-20 22:00, ended 06:12 (8 h 12 min ago)`. */
-function describeTimes(
+export function describeTimes(
   { status, state: { startedAt, ended, clock } }: RecordedRun,
   now: number,
 ): string {
@@ -102,7 +98,7 @@ function describeTimes(
 }
 
 /** Why it ended, and the command that continues it. */
-function describeContinuation(run: RecordedRun, here: string | undefined): string[] {
+export function describeContinuation(run: RecordedRun, here: string | undefined): string[] {
   const { status, state } = run
   if (!['failed', 'stopped', 'dead'].includes(status) || state.steps.length === 0) return []
   const step = currentStep(state)
@@ -116,7 +112,15 @@ function describeContinuation(run: RecordedRun, here: string | undefined): strin
   ]
 }
 
-function foreignNexts({ id }: ShownRun): (readonly [string, string])[] {
+/** The commands that come next, also for queued tasks. */
+export function nextStepsOf(run: ShownRun, here: string | undefined): NextStep[] {
+  if (run.foreign !== undefined) return foreignNexts(run)
+  const { tasks, failedTasks } = run
+  const forTasks = tasks === undefined ? [] : nextForTasks(run, tasks, here, failedTasks)
+  return [...nextSteps(run, here), ...forTasks]
+}
+
+function foreignNexts({ id }: ShownRun): NextStep[] {
   return [
     [`forkhestra resume ${id}`, 'see what it would do and what it needs first'],
     [`forkhestra logs ${id}`, 'its output'],

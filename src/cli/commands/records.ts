@@ -29,11 +29,13 @@ export const RECORD_COMMANDS = {
   show: {
     summary: 'Show how a run went and what to do next.',
     usage: [
-      'forkhestra show [RUN] [--step N [--copy N]] [--json]',
+      'forkhestra show [RUN] [--step N [--copy N] [--round N]] [--json]',
+      'forkhestra show [RUN] --html FILE',
       'forkhestra show [RUN] --step N [--copy N] --iteration N [--attempt N] [--round N] [--json]',
     ],
     examples: [
       ['forkhestra show', 'the newest run'],
+      ['forkhestra show --html night.html', 'a report as one web page, to read or to send'],
       ['forkhestra show x7k2m', 'a run by the beginning or the end of its id'],
       [
         'forkhestra show --step 2 --iteration 5',
@@ -46,6 +48,7 @@ export const RECORD_COMMANDS = {
       iteration: { value: '<n>', help: 'details of this iteration' },
       attempt: { value: '<n>', help: 'attempt of the iteration (default: the last)' },
       round: { value: '<n>', help: 'round of the step (default: the last)' },
+      html: { value: '<file>', help: 'write a report as one web page, to read or to send' },
       ...RECORD_OPTIONS,
     },
     run: async (input) => (await import('../records/show-run.ts')).showRun(input),

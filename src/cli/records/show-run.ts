@@ -1,25 +1,27 @@
-import { tryOr, UserError } from '../../base/errors.ts'
+import { writeFileSync } from 'node:fs'
+import { errorText, tryOr, UserError } from '../../base/errors.ts'
 import type { Attempt } from '../../records/events/attempts.ts'
 import type { StepState } from '../../records/events/step-state.ts'
 import { keyOfScope } from '../../records/events/tree.ts'
 import { readTextIn } from '../../records/journal/inside.ts'
 import { iterationPath } from '../../records/journal/paths.ts'
 import { readReceipt, type Receipt } from '../../records/journal/receipt.ts'
+import { renderReport } from '../../views/report/report.ts'
 import { renderRun } from '../../views/show.ts'
 import type { StepDetails } from '../../views/show-steps.ts'
-import type { FailedTask, ShownTasks } from '../../views/show-tasks.ts'
+import type { ShownTasks } from '../../views/show-tasks.ts'
 import { UsageError, type Input } from '../command.ts'
 import { describeWithReceipts } from '../../host/records/describe-run.ts'
 import { currentProject } from '../../host/project.ts'
 import { readCommits } from '../../host/records/commits.ts'
 import { describeForeign, isOwnOrUnsigned, reportingDamage } from '../../host/records/foreign.ts'
 import { copyNumber } from '../../views/copies.ts'
-import { printPainted, stdoutLayout } from '../print.ts'
+import { CannotPrint, printPainted, stdoutLayout } from '../print.ts'
 import { chooseRun, findSteps, readCopy, readNumber, recordsFor } from './choose-run.ts'
 import { describePolicy } from './describe-policy.ts'
 import { describeProjectTasks, readProjectTasks } from './print-status.ts'
 import { readFailedTasks } from '../../host/queue/failed-tasks.ts'
-import { readAttempts } from '../../host/records/attempts.ts'
+import { readAttempts, readHistory } from '../../host/records/attempts.ts'
 import { readQueuedTasks } from '../../host/records/queued-tasks.ts'
 import { listAttempts, roundOf } from '../../host/records/receipts.ts'
 import { allSteps } from '../../host/plan-texts.ts'
@@ -45,11 +47,14 @@ export async function showRun(input: Input): Promise<number> {
     throw new UsageError('--attempt needs --iteration.')
   if (part.step === undefined && (part.iteration !== undefined || part.round !== undefined))
     throw new UsageError('--iteration and --round need --step.', 'For example: --step 1 --round 1')
+  if (input.text('html') !== undefined && (part.step !== undefined || input.flag('json')))
+    throw new UsageError('--html is about the whole run: leave out --step and --json.')
   const chosen = chooseRun(input, recordsFor(input))
   return reportingDamage(chosen, () => show(input, withQueueState(chosen), part))
 }
 
 async function show(input: Input, run: QueuedBrief, part: Part): Promise<number> {
+  const report = input.text('html')
   const steps = part.step === undefined ? run.state.steps : findSteps(run, part.step, part.copy)
   if (part.iteration !== undefined) {
     const step = onlyCopy(run, steps)
@@ -64,27 +69,25 @@ async function show(input: Input, run: QueuedBrief, part: Part): Promise<number>
     const described = describeWithReceipts(run, steps, part.round)
     console.log(JSON.stringify({ ...described, attempts: attemptsOf(run, steps, part), ...tasks }))
   } else {
-    const isFailedQueue = run.state.steps.length === 0 && run.status === 'failed'
-    const failed = isFailedQueue && tasks !== undefined ? (await readFailedTasks(run)).shown : []
-    printPainted(renderWithAttempts(run, steps, part.round, tasks, failed))
+    const shown = await gather(run, tasks)
+    if (report === undefined) printPainted(renderWithAttempts(shown, steps, part))
+    else writeReport(report, shown)
   }
   // The tasks could not be read.
   return tasks?.problem === undefined ? 0 : 1
 }
 
 function receiptDetails(run: QueuedBrief, { agent }: StepState, receipt: Receipt): ReceiptDetails {
-  const { folder, state } = run
+  const { folder } = run
   const path = iterationPath(receipt)
   const attempt = readAttempts(run).find((each) => iterationPath(each) === path)
-  // Only repositories of runs that were made here are read.
-  const cwd = isOwnOrUnsigned(run) ? state.cwd : undefined
   const textIn = (name: string | undefined) =>
     name === undefined ? '' : tryOr('', () => readTextIn(folder, name))
   return {
     agent,
     folder,
     attempt,
-    commits: readCommits(cwd, [receipt.changes], process.env)(receipt.changes),
+    commits: readCommits(repositoryOf(run), [receipt.changes], process.env)(receipt.changes),
     prompt: textIn(receipt.prompt?.path),
     lastWords: attempt?.lastWords ?? textIn(receipt.log),
   }
@@ -113,28 +116,52 @@ function attemptsOf(
   )
 }
 
-function renderWithAttempts(
-  run: QueuedBrief,
-  steps: readonly StepState[],
-  round: number | undefined,
-  tasks: ShownTasks | undefined,
-  failedTasks: readonly FailedTask[],
-): string[] {
+/** Everything about a run as a whole. */
+async function gather(run: QueuedBrief, tasks: ShownTasks | undefined) {
+  const isFailedQueue = run.state.steps.length === 0 && run.status === 'failed'
+  const failedTasks = isFailedQueue && tasks !== undefined ? (await readFailedTasks(run)).shown : []
   const plan = readRecordedPlan(run.folder)
+  const policy = describePolicy(plan ?? {})
+  const openTasks = describeOpenTasks(run)
+  const foreign = describeForeign(run.foreign)
+  return { run, plan, shown: { ...run, foreign, policy, tasks, failedTasks, openTasks } }
+}
+
+type Gathered = Awaited<ReturnType<typeof gather>>
+
+function renderWithAttempts(
+  { run, plan, shown }: Gathered,
+  steps: readonly StepState[],
+  part: Part,
+): string[] {
   const planned = plan === undefined ? [] : allSteps(plan)
-  const byStep = Map.groupBy(attemptsOf(run, steps, { round }), ({ scope }) => keyOfScope(scope))
+  const byStep = Map.groupBy(attemptsOf(run, steps, part), ({ scope }) => keyOfScope(scope))
   const detailsOf = (step: StepState): StepDetails => {
     const { policy = {} } = planned.find(({ number }) => number === step.number) ?? {}
     return { policy: describePolicy(policy), attempts: byStep.get(step.key) ?? [] }
   }
-  const policy = describePolicy(plan ?? {})
-  const foreign = describeForeign(run.foreign)
-  const openTasks = describeOpenTasks(run)
-  return renderRun({ ...run, foreign, policy, tasks, failedTasks, openTasks }, steps, detailsOf, {
-    now: Date.now(),
-    here: currentProject(process.env),
-    layout: stdoutLayout(),
-  })
+  const here = currentProject(process.env)
+  return renderRun(shown, steps, detailsOf, { now: Date.now(), here, layout: stdoutLayout() })
+}
+
+function writeReport(path: string, { run, plan, shown }: Gathered): void {
+  const history = readHistory(run)
+  const changes = history.attempts.map((attempt) => attempt.changes)
+  const commits = readCommits(repositoryOf(run), changes, process.env)
+  const commitsOf = (attempt: Attempt) => commits(attempt.changes)
+  const budgetUsd = plan?.budget.costUsd
+  const text = renderReport({ ...shown, ...history, budgetUsd, commitsOf }, Date.now())
+  try {
+    writeFileSync(path, text)
+  } catch (error) {
+    throw new CannotPrint(`Cannot write the report: ${errorText(error)}`, 'Choose another file.')
+  }
+  console.log(`Report of run ${run.id}: ${path}`)
+}
+
+/** Only repositories of runs that were made here are read. */
+function repositoryOf(run: QueuedBrief): string | undefined {
+  return isOwnOrUnsigned(run) ? run.state.cwd : undefined
 }
 
 /** An agent may have reported completion while tasks of the project are still open. */

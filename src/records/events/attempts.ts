@@ -46,6 +46,21 @@ export interface Attempt {
   readonly lastWords?: string
 }
 
+/** A wait of an agent, for a usage limit or before a retry. */
+export interface Wait {
+  readonly scope: readonly string[]
+  readonly why: EventOf<'waiting'>['why']
+  readonly startedAt: string
+  /** Absent while it lasts. */
+  readonly endedAt?: string
+}
+
+/** What an iteration or a sub-agent has cost, when it ended. */
+export interface Cost {
+  readonly at: string
+  readonly costUsd: number
+}
+
 type Writable<Value> = { -readonly [Name in keyof Value]: Value[Name] }
 
 interface OpenAttempt {
@@ -59,15 +74,24 @@ interface OpenAttempt {
 
 type Started = Omit<EventOf<'iteration_started'>, 'type'>
 
-/** Finds the attempts of a run in its events, in the order of their starts. */
+/** Finds the attempts of a run in its events, in the order of their starts, and what happened around them. */
 export class Attempts {
+  readonly waits: Wait[] = []
+  readonly costs: Cost[] = []
   readonly #all: Attempt[] = []
   /** Keyed by the scope of the step. */
   readonly #open = new Map<string, OpenAttempt>()
 
   note(event: RunEvent): void {
     for (const open of this.#open.values()) if (open.worker === event.worker) open.lastAt = event.at
+    if ('usage' in event && event.usage?.costUsd !== undefined)
+      this.costs.push({ at: event.at, costUsd: event.usage.costUsd })
     switch (event.type) {
+      case 'waiting':
+        this.waits.push({ scope: event.scope, why: event.why, startedAt: event.at })
+        return
+      case 'waited':
+        return this.#endWait(event)
       case 'iteration_started':
         this.#begin(event)
         return
@@ -139,6 +163,12 @@ export class Attempts {
     const last = this.#all.findLast((each) => `${keyOfScope(each.scope)}/`.startsWith(`${key}/`))
     if (last !== undefined)
       Object.assign(last, { merge: { result, commits, commit, files, detail, aside } })
+  }
+
+  #endWait({ scope, at: endedAt }: EventOf<'waited'>): void {
+    const key = scope.join('/')
+    const open = this.waits.findLast((each) => each.scope.join('/') === key)
+    if (open !== undefined) Object.assign(open, { endedAt })
   }
 
   #kill(lostMs: number): void {
