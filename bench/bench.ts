@@ -16,6 +16,7 @@ import { measureStop } from './stop.ts'
 import { leadFigures, measurePeers, type PeerReport } from './tasks/peers.ts'
 import { renderPeers } from './tasks/tables.ts'
 import { measureTasks } from './tasks/measure.ts'
+import { measureViews } from './views.ts'
 
 // `npm run bench [-- GROUP…] [--json] [--quick]`: exits with 1 if a target is missed.
 
@@ -34,6 +35,7 @@ const GROUPS: Readonly<Record<string, Measure>> = {
   queue: measureQueue,
   native: measureNative,
   parallel: measureParallel,
+  views: measureViews,
   'tasks-peers': async (programs) => {
     peers = await measurePeers(programs, isQuick)
     return leadFigures(peers)

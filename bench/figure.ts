@@ -3,7 +3,7 @@ export interface Figure {
   readonly group: string
   readonly name: string
   readonly measured: number
-  readonly unit: 'µs' | 'ms' | 's' | 's/GB' | 'MB' | 'processes'
+  readonly unit: 'µs' | 'ms' | 's' | 's/GB' | 'MB' | '%' | 'processes'
   /** The baseline, measured in the same run and in the same unit. */
   readonly base?: number
   /** Limit of the ratio to the base, or of the value if there is no base; without it, for information only. */
@@ -47,7 +47,7 @@ function renderTarget({ base, limit, unit }: Figure): string {
 }
 
 function renderValue(value: number, unit: Figure['unit']): string {
-  const digits = { µs: 1, ms: 1, s: 2, 's/GB': 2, MB: 0, processes: 0 }[unit]
+  const digits = { µs: 1, ms: 1, s: 2, 's/GB': 2, MB: 0, '%': 1, processes: 0 }[unit]
   return `${value.toFixed(digits)} ${unit}`
 }
 
