@@ -61,7 +61,7 @@ const PERCENTS_AT = /%(?:25){1,3}/y
 const BACKSLASHES_AT = /\\{1,8}/y
 /** An escape or a line end that the end of the text cuts off. */
 const CUT_AT = new RegExp(
-  String.raw`(?:${RETURN})?(?:\\{1,8}(?:u(?:[\da-f]{0,3}|d[89ab][\da-f]{2}(?:\\{1,8}(?:u[\da-f]{0,3})?)?|\{[\da-f]{0,6})|x[\da-f]?|[0-7]{0,2})|%(?:25){0,3}[\da-f]?|&#?\w{0,9}|['"][\\'"]{0,24})?$`,
+  String.raw`(?:${RETURN})?(?:\\{1,8}(?:u(?:[\da-f]{0,3}|d[89ab][\da-f]{2}(?:\\{1,8}(?:u[\da-f]{0,3})?)?|\{[\da-f]{0,6})|x[\da-f]?|[0-7]{0,2})|%(?:25){0,3}[\da-f]?|&#?\w{0,9}|\\{0,8}['"][\\'"]{0,24})?$`,
   'iy',
 )
 
