@@ -31,6 +31,7 @@ const between: readonly (readonly [string, string])[] = [
   ['a byte order mark', '\ufeff'],
   ['a soft hyphen', '\u00ad'],
   ['a direction', '\u202e'],
+  ['a line separator', '\u2028'],
   ['a colour', '\u001b[01;31m'],
   ['a colour and an erased line', '\u001b[m\u001b[K'],
   ['a colour in one byte', '\u009b1m'],

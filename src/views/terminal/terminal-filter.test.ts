@@ -25,6 +25,7 @@ test.each([
   ['resets and charsets', '\u001bc\u001b(0\u001b7\u001bM\u001b#8x', 'x'],
   ['single controls', 'a\u0000\u0007\b\u000b\f\u000e\u007f\u0085b', 'ab'],
   ['C1 as one character', '\u009b2J\u009b31mx', '\u001b[31mx\u001b[0m'],
+  ['line separators', 'a\u2028b\u2029c', 'abc'],
   ['overrides of direction', 'a\u202eb\u2066c\u2069', 'abc'],
 ])('%s are dropped', (_, text, shown) => {
   expect(reduce(text)).toBe(shown)

@@ -5,8 +5,8 @@ const SHOWN_CHARACTERS = 40
 /** After this many characters, a control string is treated as unterminated. */
 const LONGEST_SEQUENCE = 4096
 
-/** Control characters except tab, line feed and carriage return, and changes of text direction. */
-const UNSAFE = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g
+/** Control characters except tab, line feed and carriage return, line separators, and changes of text direction. */
+const UNSAFE = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/
 /** OSC, DCS, SOS, PM and APC, in seven bits or as one C1 character; any control character ends them. */
 const STRING =
