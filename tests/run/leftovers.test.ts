@@ -13,6 +13,8 @@ test('processes left by an agent run until the end of the run, and are then ende
     server: sh(
       'setsid tail -f /dev/null > /dev/null 2>&1 & echo $! >> pids',
       'until [ "$(cat /proc/$!/comm)" = tail ]; do sleep 0.01; done',
+      `setsid bash -c 'exec -a "web: worker of /srv/x" sleep 60' > /dev/null 2>&1 &`,
+      'until [ "$(cat /proc/$!/comm)" = sleep ]; do sleep 0.01; done',
     ),
     client: sh('kill -0 "$(cat pids)" && echo the server is there'),
   })
@@ -21,6 +23,7 @@ test('processes left by an agent run until the end of the run, and are then ende
   expect(stdout).toContain('the server is there')
   const [pid] = pidsOf(cwd)
   expect(stdout).toContain(`[forkhestra] Ended a leftover process: tail (pid ${pid})\n`)
+  expect(stdout).toContain('[forkhestra] Ended a leftover process: web: worker of /srv/x 60 (pid ')
   expect(isAlive(pid!)).toBe(false)
 })
 

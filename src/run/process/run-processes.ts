@@ -1,6 +1,7 @@
 import { readlinkSync } from 'node:fs'
 import { basename } from 'node:path'
 import { tryOr } from '../../base/errors.ts'
+import { shorten } from '../../base/shorten.ts'
 import type { Leftover } from '../../records/events/schema.ts'
 import { Cgroup } from '../../base/linux/cgroup.ts'
 import { MARK_FD } from './child.ts'
@@ -249,7 +250,9 @@ export function describeLeftovers(leftovers: readonly Leftover[]): string {
 function nameOf(pid: number): string {
   const [program, first] = (readProc(pid, 'cmdline') ?? '').split('\0')
   if (!program) return 'unknown'
-  const name = basename(program)
+  // Of a title such as `nginx: worker /etc/x`, nothing is cut.
+  const isTitle = /^[^/\s]*\s/.test(program)
+  const name = isTitle ? shorten(program, 60) : basename(program)
   return first && !first.startsWith('-') && first.length < 60 ? `${name} ${first}` : name
 }
 
