@@ -116,10 +116,12 @@ test('a chat in a copied project is not taken for a chat of this one', async () 
 test('an open chat is locked, and a run that is not a chat is refused', async () => {
   const error = { status: 400, message: 'not now' }
   await using stage = await openNative([{ error }, { text: 'Two.' }])
-  expect(await stage.run('chat', '--resume', '-p', 'x')).toMatchObject({
-    code: 2,
-    stderr: expect.stringContaining('No chats yet.'),
-  })
+  for (const message of [['-p', 'x'], []]) {
+    expect(await stage.run('chat', '--resume', ...message)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('No chats yet.'),
+    })
+  }
   await stage.run('nat', '-p', 'Go')
   const [run] = runsOf(stage.cwd)
   expect((await stage.run('chat', '--resume', run!, '-p', 'x')).stderr).toContain('is not a chat')

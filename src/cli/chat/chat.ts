@@ -8,7 +8,7 @@ import { isTerminal } from '../../base/linux/is-terminal.ts'
 import { printable } from '../../base/terminal/printable.ts'
 import { renderPrompt } from '../../chain/prompts/read-phases.ts'
 import { chatsIn, describeChat } from '../../host/chat/list-chats.ts'
-import { beginChat, resumeChat, type ChatOptions } from '../../host/chat/open-chat.ts'
+import { beginChat, chooseChat, resumeChat, type ChatOptions } from '../../host/chat/open-chat.ts'
 import type { ReadyRun } from '../../host/run-session.ts'
 import type { Inputs } from '../../views/chat/piped.ts'
 import { renderTable } from '../../views/table.ts'
@@ -37,9 +37,10 @@ export async function chat(input: Input): Promise<number> {
     const begun = await beginChat(frontEndOf(input), optionsOf(input, agent))
     return (await chooseTalk(input))(begun)
   }
+  const { id } = chooseChat(recordsFor(input), agent)
   // Reads the input first, because an open chat is locked for others.
   const talk = await chooseTalk(input)
-  return talk(await resumeChat(frontEndOf(input), optionsOf(input, agent)))
+  return talk(await resumeChat(frontEndOf(input), optionsOf(input, id)))
 }
 
 function listChats(input: Input): number {

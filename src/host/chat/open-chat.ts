@@ -93,7 +93,8 @@ export async function resumeChat(frontEnd: FrontEnd, options: ChatOptions): Prom
   return { plan, warnings: [...warnings, ...ended], session: { env, stamp, agents, resumed } }
 }
 
-function chooseChat(places: ProjectRecords, word: string | undefined): RunBrief {
+/** The chat with an id or part of it, by default the newest. */
+export function chooseChat(places: ProjectRecords, word: string | undefined): RunBrief {
   if (word === undefined) {
     const chats = chatsIn(places)
     const newest = chats.find(({ foreign }) => foreign === undefined)
