@@ -59,8 +59,12 @@ test('many copies build tasks that depend on each other, each of them once', asy
 }, 300_000)
 
 test('a copy without a task says that it waits, and so does show', async () => {
-  const state = '"$FORKHESTRA_RECORD/../../../../.state/go"'
-  const builder = BUILDER.replace('echo', `until [ -e ${state} ]; do sleep 0.02; done\necho`)
+  const lines = [
+    'cd "$FORKHESTRA_RECORD/../../../.."',
+    'while [ -d .git ] && [ ! -e .state/go ]; do sleep 0.02; done',
+    'cd "$OLDPWD"',
+  ]
+  const builder = BUILDER.replace(/^echo/m, `${lines.join('\n')}\necho`)
   const step = { agent: './builder', iterations: 4, copies: 2 }
   const agents = { './builder': { tasks: true } }
   const cwd = makeBranchProject([step], { builder }, { verify: 'true' }, agents)
