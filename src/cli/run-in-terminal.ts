@@ -79,9 +79,7 @@ function openTerminal(
       // The user closed the reader, so reporting it is pointless.
       const isNews = errorCode(error) !== 'EPIPE'
       if (isNews) terminal.warn(`[forkhestra] Error: ${words}`)
-      stopSwitch.outputClosed(
-        `interrupted by ${isNews ? `an error on ${words}` : 'a closed stdout'}`,
-      )
+      stopSwitch.stopOnce(`interrupted by ${isNews ? `an error on ${words}` : 'a closed stdout'}`)
     },
   })
   stopSwitch.listen((signal) => {

@@ -2,13 +2,12 @@ import { quoterInside } from '../engines/marker/line-quoter.ts'
 import type { FrontEnd } from '../host/front-end.ts'
 import { openProject } from '../host/project.ts'
 import { runSession, type ReadyRun, type Session } from '../host/run-session.ts'
-import { StopSwitch, isIgnored } from '../host/stop-switch.ts'
+import { CAUGHT_SIGNALS, StopSwitch, isIgnored, type CaughtSignal } from '../host/stop-switch.ts'
 import type { OutputChunk } from '../records/events/event.ts'
 import type { RunEvent } from '../records/events/schema.ts'
 import type { RunState } from '../records/events/state.ts'
 import { PlainView } from '../views/plain.ts'
 import { Terminal } from '../views/terminal.ts'
-import type { StopSignal } from '../run/ports.ts'
 import { RunProcesses } from '../run/process/run-processes.ts'
 
 /** Options of all calls that start agents. */
@@ -93,19 +92,17 @@ export function makeFrontEnd(
   return { env: process.env, project, cwdOption, notice, confirm: async () => false }
 }
 
-const SIGNALS: readonly StopSignal[] = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT']
-
 /** The runs that a signal stops. */
 const runs = new Map<StopSwitch, string>()
 /** The signal that ends the program after its runs, because the program has no listener for it. */
-let fatal: StopSignal | undefined
+let fatal: CaughtSignal | undefined
 let allOver = Promise.withResolvers<void>()
 
-const listeners = SIGNALS.map((signal) => {
+const listeners = CAUGHT_SIGNALS.map((signal) => {
   const listener = () => {
     // Ours is called first, while a `once` listener of the program still counts.
     if (process.listenerCount(signal) === 1) fatal ??= signal
-    for (const stopSwitch of runs.keys()) stopSwitch.press(signal)
+    for (const stopSwitch of runs.keys()) stopSwitch.receive(signal)
   }
   return [signal, listener] as const
 })
@@ -121,7 +118,7 @@ async function withSignalHandlers<Result>(
   const stopSwitch = new StopSwitch()
   if (runs.size === 0) listen()
   runs.set(stopSwitch, run)
-  if (fatal !== undefined) stopSwitch.press(fatal)
+  if (fatal !== undefined) stopSwitch.receive(fatal)
   try {
     return await work(stopSwitch)
   } finally {

@@ -13,7 +13,7 @@ const stubborn = sh(
 )
 const ECHO = 'const onOutput = ({ bytes }) => console.log(Buffer.from(bytes).toString().trim())'
 
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGALRM'] as const
 
 test.each(SIGNALS)(
   '%s ends the agents of run, and then the program by that signal',

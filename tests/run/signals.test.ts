@@ -19,17 +19,24 @@ const deaf = sh(`trap '' INT TERM`, 'echo started', 'while :; do tail -f /dev/nu
 const LONG_GRACE = { grace: { marker: '1h', term: '1h' } }
 
 const signals = [
-  ['SIGINT', 130],
-  ['SIGTERM', 143],
-  ['SIGHUP', 129],
+  ['SIGINT', 'SIGINT', 130],
+  ['SIGTERM', 'SIGTERM', 143],
+  ['SIGHUP', 'SIGHUP', 129],
+  ['SIGABRT', 'SIGTERM', 143],
+  ['SIGALRM', 'SIGTERM', 143],
+  ['SIGIO', 'SIGTERM', 143],
+  ['SIGPROF', 'SIGTERM', 143],
+  ['SIGSYS', 'SIGTERM', 143],
+  ['SIGVTALRM', 'SIGTERM', 143],
+  ['SIGXCPU', 'SIGTERM', 143],
 ] as const
 
 test.each(signals)(
-  '%s reaches the agent, ends the run and gives exit code %d',
-  async (signal, code) => {
+  '%s reaches the agent as %s, ends the run and gives exit code %d',
+  async (signal, received, code) => {
     const cwd = makeProject({
       agent: sh(
-        `trap 'echo got ${signal}; exit 7' ${signal.slice(3)}`,
+        `trap 'echo got ${received}; exit 7' ${received.slice(3)}`,
         'echo started',
         'tail -f /dev/null & wait',
       ),
@@ -40,7 +47,7 @@ test.each(signals)(
     run.signal(signal)
     const { code: got, stdout } = await run.finished
     expect(got).toBe(code)
-    expect(stdout).toContain(`got ${signal}`)
+    expect(stdout).toContain(`got ${received}`)
     expect(stdout).not.toContain('Iteration 2/3')
     expect(stdout).toEndWith(`
   1. agent: incomplete (0/3 iterations, interrupted by ${signal})

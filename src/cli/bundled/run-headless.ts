@@ -15,7 +15,7 @@ export async function runHeadless(plan: Plan, env: Record<string, string>): Prom
     env: process.env,
     uncut: true,
     onLost: () => undefined,
-    onClosed: () => stopSwitch.outputClosed('interrupted by a closed stdout'),
+    onClosed: () => stopSwitch.stopOnce('interrupted by a closed stdout'),
   })
   let code = 1
   let pending = ''

@@ -8,10 +8,10 @@ import { lastExchange } from '../../engines/native/chat-turn.ts'
 import { checkMessage } from '../../host/chat/open-chat.ts'
 import { chatPath } from '../../host/chat/list-chats.ts'
 import { runSession, type ReadyRun } from '../../host/run-session.ts'
-import { StopSwitch } from '../../host/stop-switch.ts'
+import { CAUGHT_SIGNALS, StopSwitch } from '../../host/stop-switch.ts'
 import { recordRoot } from '../../records/journal/record-folder.ts'
 import type { Person } from '../../run/chain/chat-turns.ts'
-import type { Ports, StopSignal } from '../../run/ports.ts'
+import type { Ports } from '../../run/ports.ts'
 import { runChat, type Chat } from '../../run/chain/run-chat.ts'
 import { HistoryFile } from '../../views/chat/history.ts'
 import { Piped, type Inputs } from '../../views/chat/piped.ts'
@@ -42,9 +42,8 @@ export async function talkOnTerminal(ready: ReadyRun): Promise<number> {
       }),
     stop: (signal) => stop.press(signal),
   })
-  process.on('SIGINT', () => session.interrupt())
-  for (const signal of ['SIGTERM', 'SIGQUIT', 'SIGHUP'] satisfies StopSignal[])
-    process.on(signal, () => stop.press(signal))
+  for (const signal of CAUGHT_SIGNALS)
+    process.on(signal, () => (signal === 'SIGINT' ? session.interrupt() : stop.receive(signal)))
   const begin = (begun: Chat): Person => {
     chat = begun
     session.enter(firstLines(ready))
@@ -181,7 +180,7 @@ function openScreen(stop: StopSwitch): Terminal {
       // The user closed the reader, so reporting it is pointless.
       if (errorCode(error) !== 'EPIPE')
         screen.warn(`[forkhestra] Error: the answer cannot be written: ${errorText(error)}`)
-      stop.outputClosed('interrupted by a closed stdout')
+      stop.stopOnce('interrupted by a closed stdout')
     },
   })
   stop.listen(() => undefined)
