@@ -4,9 +4,10 @@ import { examineMachine } from '../host/doctor/doctor.ts'
 import { killStarted } from '../host/doctor/program.ts'
 import { checkTerminal } from '../host/doctor/surroundings.ts'
 import { isIgnored } from '../host/stop-switch.ts'
-import { wrapLine } from '../views/terminal/columns.ts'
+import { printable } from '../base/terminal/printable.ts'
+import { wrapAt, type Layout } from '../views/layout.ts'
 import type { Input } from './command.ts'
-import { printResult } from './print.ts'
+import { print, printPainted, stdoutLayout } from './print.ts'
 import { configPath, projectOf } from './front-end.ts'
 
 /** The command `doctor`: exit code 1 if something would prevent a run. */
@@ -23,17 +24,31 @@ export async function runDoctor(input: Input): Promise<number> {
   const found = await examineMachine(project, configPath(input, project), process.env)
   const checks = [...found, terminal]
   const problems = checks.filter(({ state }) => state === 'problem').length
-  const lines = [...checks.flatMap(renderCheck), '', summary(checks)]
-  printResult(input, { ok: problems === 0, checks }, lines.join('\n'))
+  if (input.flag('json')) print(JSON.stringify({ ok: problems === 0, checks }))
+  else printPainted(renderChecks(checks, input.flag('failed'), stdoutLayout()))
   return problems === 0 ? 0 : 1
 }
 
-function renderCheck({ name, state, text, next }: Check): string[] {
-  const head = `${state.padEnd(9)}${name.padEnd(15)}`
-  const lines = [...text.split('\n'), ...(next === undefined ? [] : [next])]
-  const { columns } = process.stdout
-  const rows = columns ? lines.flatMap((line) => wrapLine(line, columns - head.length)) : lines
-  return rows.map((row, index) => `${index === 0 ? head : ' '.repeat(head.length)}${row}`)
+function renderChecks(checks: readonly Check[], onlyFailed: boolean, layout: Layout): string[] {
+  const shown = checks.filter(({ state }) => !onlyFailed || state !== 'ok')
+  const head = layout.width === undefined || shown.length === 0 ? [] : [layout.paint.dim(HEAD)]
+  const lines = shown.flatMap((check) => renderCheck(check, layout))
+  const gap = lines.length === 0 ? [] : ['']
+  return [...head, ...lines, ...gap, summary(checks)]
+}
+
+const [STATE_WIDTH, NAME_WIDTH] = [9, 15]
+const HEAD = `${'state'.padEnd(STATE_WIDTH)}${'check'.padEnd(NAME_WIDTH)}result`
+const LOOKS = { ok: 'green', warning: 'yellow', problem: 'red' } as const
+
+function renderCheck({ name, state, text, next }: Check, { width, paint }: Layout): string[] {
+  const indent = STATE_WIDTH + NAME_WIDTH
+  const lines = [...text.split('\n'), ...(next === undefined ? [] : [next])].map(printable)
+  const rows = lines.flatMap((line) =>
+    width === undefined ? [line] : wrapAt(line, width - indent, false),
+  )
+  const head = `${paint[LOOKS[state]](state)}${' '.repeat(STATE_WIDTH - state.length)}${name.padEnd(NAME_WIDTH)}`
+  return rows.map((row, index) => `${index === 0 ? head : ' '.repeat(indent)}${row}`)
 }
 
 function summary(checks: readonly Check[]): string {

@@ -13,7 +13,9 @@ import { readFacts } from '../host/facts.ts'
 import { agentEnvironment } from '../host/own-folder.ts'
 import type { Input } from './command.ts'
 import { configurationFor, projectOf } from './front-end.ts'
-import { columns } from './help.ts'
+import { renderTable } from '../views/table.ts'
+import type { Layout } from '../views/layout.ts'
+import { printPainted, stdoutLayout } from './print.ts'
 
 const DESCRIPTION_WIDTH = 80
 
@@ -27,8 +29,8 @@ export async function listChains(input: Input): Promise<number> {
     console.error(`[forkhestra] Warning: ${message}`)
   }
   if (input.flag('json')) {
-    const shown = agents.map(({ name, kind, isBuiltIn, file: path }) => {
-      return { name, kind, isBuiltIn, file: path }
+    const shown = agents.map(({ name, kind, isBuiltIn, file: path, description }) => {
+      return { name, kind, isBuiltIn, file: path, description }
     })
     console.log(JSON.stringify({ file: file ?? null, chains, agents: shown }))
   } else if (input.flag('plain')) {
@@ -36,7 +38,7 @@ export async function listChains(input: Input): Promise<number> {
       console.log(`chain\t${name}\t${(description ?? text).replaceAll(/\s+/g, ' ')}`)
     for (const { name, kind } of agents) console.log(`agent\t${printable(name)}\t${kind}`)
   } else {
-    console.log(renderSections(file, chains, agents))
+    printPainted(renderSections(file, chains, agents, stdoutLayout()))
   }
   return 0
 }
@@ -58,7 +60,8 @@ function renderSections(
   file: string | undefined,
   chains: ReturnType<typeof chainsIn>,
   agents: readonly ListedAgent[],
-): string {
+  layout: Layout,
+): string[] {
   const ofFile = `Chains in ${file}`
   const chainRows = chains.map(({ name, description, text, isBuiltIn }) => {
     const section = isBuiltIn ? 'Built-in chains' : ofFile
@@ -73,11 +76,16 @@ function renderSections(
   const rows = [...chainRows, ...agentRows]
   const ordered = rows.toSorted((a, b) => Number(a.isBuiltIn) - Number(b.isBuiltIn))
   const sections = Map.groupBy(ordered, ({ section }) => section)
-  const shown = [...sections].map(([title, listed]) =>
-    [`${title}:`, ...columns(listed.map(({ name, text }) => [name, text]))].join('\n'),
-  )
-  if (file !== undefined && !sections.has(ofFile)) shown.unshift(`${ofFile}:\n  none`)
-  return shown.join('\n\n')
+  const shown = [...sections].map(([title, listed]) => [
+    `${layout.paint.bold(printable(title))}:`,
+    ...renderTable(
+      listed.map(({ name, text }) => [name, text]),
+      { indent: '  ', flexible: 1, layout },
+    ),
+  ])
+  if (file !== undefined && !sections.has(ofFile))
+    shown.unshift([`${layout.paint.bold(printable(ofFile))}:`, '  none'])
+  return shown.flatMap((lines, index) => (index === 0 ? lines : ['', ...lines]))
 }
 
 interface ListedAgent {

@@ -3,9 +3,12 @@ import { currentSteps, isDone, itemsOf, type RunState } from '../records/events/
 import type { StepState } from '../records/events/step-state.ts'
 import { waitsOf } from '../records/events/waits.ts'
 import { formatDuration } from '../base/durations.ts'
+import { formatMoney } from '../base/amounts.ts'
+import { localTime } from '../base/local-time.ts'
 import { formatCost } from './amounts.ts'
+import { FOR_PIPE, wrapWords, type Layout } from './layout.ts'
 import { groupByStep } from './copies.ts'
-import { renderTable } from './table.ts'
+import { renderTable, type Cell } from './table.ts'
 import { cut } from './terminal/columns.ts'
 
 /** A past or present run, as read from its record. */
@@ -53,19 +56,65 @@ export interface QueueCounts {
 export const WIDEST_CELL = 50
 
 /** One line per run: id, status, chain, place, duration, cost, age. */
-export function renderRuns(runs: readonly RecordedRun[], now: number): string[] {
+export function renderRuns(
+  runs: readonly RecordedRun[],
+  now: number,
+  layout: Layout = FOR_PIPE,
+): string[] {
+  if (layout.width !== undefined) return renderForTerminal(runs, now, layout)
   return renderTable(
     runs.map((run) => [
       run.id,
-      run.isStopping ? `${run.status} (stopping)` : run.status,
+      statusCell(run),
       cut(describeChain(run), WIDEST_CELL),
       describePlace(run, now),
       formatDuration(durationOf(run, now)),
       run.state.spent.costUsd > 0 ? formatCost(run.state.spent) : '-',
       formatAge(run.state.startedAt, now),
     ]),
-    { right: [4, 5] },
+    { right: [4, 5], layout },
   )
+}
+
+/** With short ids, so that a run fits into 80 columns. */
+function renderForTerminal(runs: readonly RecordedRun[], now: number, layout: Layout): string[] {
+  const ids = runs.map(({ id }) => id)
+  const rows = runs.map((run): Cell[] => {
+    const { id, status, state } = run
+    const { costUsd, billing } = state.spent
+    const place = status === 'complete' ? '' : describePlace(run, now)
+    return [
+      shortId(id, ids),
+      statusCell(run),
+      {
+        text: state.startedAt === undefined ? '' : localTime(state.startedAt).slice(5),
+        look: 'dim',
+      },
+      formatDuration(durationOf(run, now)),
+      costUsd > 0 ? `${formatMoney(costUsd)}${billing === 'subscription' ? '*' : ''}` : '',
+      [cut(describeChain(run), WIDEST_CELL), place].filter(Boolean).join(': '),
+    ]
+  })
+  const head = ['run', 'status', 'started', 'time', 'cost', 'chain']
+  const isCovered = runs.some(({ state }) => state.spent.billing === 'subscription')
+  return [
+    ...renderTable(rows, { head, right: [3, 4], flexible: 5, layout }),
+    ...(isCovered ? wrapWords(`* ${API_EQUIVALENT}`, layout) : []),
+  ]
+}
+
+export const API_EQUIVALENT =
+  'API-equivalent: what the API would have charged; a subscription covers it.'
+
+/** The end of an id, if no other one in the list has the same; all commands take it. */
+export function shortId(id: string, ids: readonly string[]): string {
+  const end = id.slice(id.lastIndexOf('-') + 1)
+  return ids.filter((other) => other.endsWith(end)).length === 1 ? end : id
+}
+
+function statusCell(run: RecordedRun): Cell {
+  const text = run.isStopping ? `${run.status} (stopping)` : run.status
+  return { text, look: lookOf(run) }
 }
 
 /** The colour of a status. */

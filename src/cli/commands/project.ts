@@ -48,12 +48,16 @@ export const PROJECT_COMMANDS = {
   },
   doctor: {
     summary: 'Check what a run needs: coding CLIs, login, git, configuration, disk, clock.',
-    usage: ['forkhestra doctor [--json]'],
+    usage: ['forkhestra doctor [--failed] [--json]'],
     examples: [
       ['forkhestra doctor', 'show each problem and its fix; uses no tokens'],
       ['forkhestra doctor --json', 'for scripts; exit code 1 if there is a problem'],
     ],
-    options: { ...CONFIG_OPTIONS, ...JSON_OBJECT },
+    options: {
+      failed: { help: 'show only warnings and problems' },
+      ...CONFIG_OPTIONS,
+      ...JSON_OBJECT,
+    },
     words: [],
     run: async (input) => (await import('../doctor.ts')).runDoctor(input),
   },

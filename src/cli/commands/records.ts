@@ -3,6 +3,13 @@ import { CWD, JSON_OBJECT, LIMIT_OPTIONS, NO_TITLE, ORPHANS, VERBOSE } from './r
 
 const RECORD_OPTIONS: Options = { ...CWD, ...JSON_OBJECT }
 
+/** Which runs a list is about; `readFilter` reads them. */
+const FILTERS: Options = {
+  failed: { help: 'only runs that failed, were stopped or died' },
+  chain: { value: '<name>', help: 'only runs of this chain' },
+  since: { value: '<time>', help: 'only what happened in the last 30m, 12h or 7d' },
+}
+
 export const RECORD_COMMANDS = {
   status: {
     summary: 'Show active runs, the last run and the open tasks of the project.',
@@ -17,12 +24,17 @@ export const RECORD_COMMANDS = {
   },
   runs: {
     summary: 'List the recorded runs, newest first.',
-    usage: ['forkhestra runs [--json]'],
+    usage: ['forkhestra runs [--failed] [--chain NAME] [--since TIME] [--sort ORDER] [--json]'],
     examples: [
       ['forkhestra runs', 'status, progress, duration and cost of each run'],
+      ['forkhestra runs --failed --since 12h', 'what went wrong last night'],
       ['forkhestra runs --json', 'for scripts'],
     ],
-    options: RECORD_OPTIONS,
+    options: {
+      ...FILTERS,
+      sort: { value: '<order>', help: 'started (newest first), time or cost (default: started)' },
+      ...RECORD_OPTIONS,
+    },
     words: [],
     run: async (input) => (await import('../records/list-runs.ts')).listRecordedRuns(input),
   },
@@ -81,14 +93,19 @@ export const RECORD_COMMANDS = {
   },
   cost: {
     summary: 'Add up the iterations, tokens, time and cost of recorded runs.',
-    usage: ['forkhestra cost [RUN] [--by run|agent|step|branch|day|task] [--json]'],
+    usage: [
+      'forkhestra cost [RUN] [--by run|agent|step|branch|day|task] [--json]',
+      'forkhestra cost [--failed] [--chain NAME] [--since TIME] [--by …]',
+    ],
     examples: [
       ['forkhestra cost', 'cost per run'],
       ['forkhestra cost --by task', 'cost per forge-tasks task'],
+      ['forkhestra cost --by agent --since 24h', 'who spent what since yesterday'],
       ['forkhestra cost x7k2m --by step', 'cost per step of one run'],
     ],
     options: {
       by: { value: '<what>', help: 'run, agent, step, branch, day or task (default: run)' },
+      ...FILTERS,
       ...RECORD_OPTIONS,
     },
     run: async (input) => (await import('../records/print-cost.ts')).printCost(input),

@@ -1,9 +1,11 @@
+import { parseDuration } from '../../base/durations.ts'
 import { UserError } from '../../base/errors.ts'
 import { readWhole } from '../../base/numbers.ts'
 import { recordsOf, type ProjectRecords } from '../../host/records/place.ts'
 import type { StepState } from '../../records/events/step-state.ts'
 import { findRun, unreadableNewerThan, type RunBrief } from '../../records/journal/runs.ts'
 import { copyNumber } from '../../views/copies.ts'
+import { describeChain, type RecordedRun } from '../../views/runs.ts'
 import { UsageError, type Input } from '../command.ts'
 import { frontEndOf, notice } from '../front-end.ts'
 
@@ -61,4 +63,35 @@ export function readCopy(input: Input): string | undefined {
 export function readNumber(input: Input, option: string, least = 1): number | undefined {
   const text = input.text(option)
   return text === undefined ? undefined : readWhole(`--${option}`, text, { least })
+}
+
+/** Which runs a list is about; `since` is a time in ms. */
+export interface RunFilter {
+  readonly isFailed: boolean
+  readonly chain: string | undefined
+  readonly since: number
+}
+
+export function readFilter(input: Input): RunFilter {
+  return { isFailed: input.flag('failed'), chain: input.text('chain'), since: readSince(input) }
+}
+
+/** The time in ms from which on something is shown. */
+function readSince(input: Input): number {
+  const text = input.text('since')
+  return text === undefined ? 0 : Date.now() - parseDuration(text, '--since')
+}
+
+const FAILED: ReadonlySet<string> = new Set(['failed', 'stopped', 'dead'])
+
+/** Whether a run is in a list; active runs are in every list since some time. */
+export function isListed(run: RecordedRun, { isFailed, chain, since }: RunFilter): boolean {
+  const { status, state } = run
+  const isActive = status === 'running' || status === 'waiting'
+  const last = state.ended?.at ?? state.clock ?? state.startedAt ?? 0
+  return (
+    (!isFailed || FAILED.has(status)) &&
+    (chain === undefined || chain === state.chain || chain === describeChain(run)) &&
+    (isActive || new Date(last).getTime() >= since)
+  )
 }

@@ -66,8 +66,7 @@ async function show(input: Input, run: QueuedBrief, part: Part): Promise<number>
   // Tasks belong to the run as a whole.
   const tasks = part.step === undefined ? await readQueuedTasks(run, process.env) : undefined
   if (input.flag('json')) {
-    const described = describeWithReceipts(run, steps, part.round)
-    console.log(JSON.stringify({ ...described, attempts: attemptsOf(run, steps, part), ...tasks }))
+    console.log(JSON.stringify({ ...describeWithReceipts(run, steps, part.round), ...tasks }))
   } else {
     const shown = await gather(run, tasks)
     if (report === undefined) printPainted(renderWithAttempts(shown, steps, part))
@@ -80,7 +79,7 @@ async function show(input: Input, run: QueuedBrief, part: Part): Promise<number>
 function receiptDetails(run: QueuedBrief, { agent }: StepState, receipt: Receipt): ReceiptDetails {
   const { folder } = run
   const path = iterationPath(receipt)
-  const attempt = readAttempts(run).find((each) => iterationPath(each) === path)
+  const attempt = readHistory(run).attempts.find((each) => iterationPath(each) === path)
   const textIn = (name: string | undefined) =>
     name === undefined ? '' : tryOr('', () => readTextIn(folder, name))
   return {
@@ -104,18 +103,6 @@ function onlyCopy({ id }: QueuedBrief, steps: readonly StepState[]): StepState {
   )
 }
 
-/** All attempts of these steps, or those of one round. */
-function attemptsOf(
-  run: QueuedBrief,
-  steps: readonly StepState[],
-  { round }: Pick<Part, 'round'>,
-): Attempt[] {
-  const keys = new Set(steps.map(({ key }) => key))
-  return readAttempts(run).filter(
-    (each) => keys.has(keyOfScope(each.scope)) && (round ?? each.round) === each.round,
-  )
-}
-
 /** Everything about a run as a whole. */
 async function gather(run: QueuedBrief, tasks: ShownTasks | undefined) {
   const isFailedQueue = run.state.steps.length === 0 && run.status === 'failed'
@@ -135,7 +122,7 @@ function renderWithAttempts(
   part: Part,
 ): string[] {
   const planned = plan === undefined ? [] : allSteps(plan)
-  const byStep = Map.groupBy(attemptsOf(run, steps, part), ({ scope }) => keyOfScope(scope))
+  const byStep = Map.groupBy(readAttempts(run, steps, part.round), ({ scope }) => keyOfScope(scope))
   const detailsOf = (step: StepState): StepDetails => {
     const { policy = {} } = planned.find(({ number }) => number === step.number) ?? {}
     return { policy: describePolicy(policy), attempts: byStep.get(step.key) ?? [] }

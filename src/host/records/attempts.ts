@@ -1,12 +1,21 @@
 import { Attempts, type Attempt } from '../../records/events/attempts.ts'
+import type { StepState } from '../../records/events/step-state.ts'
+import { keyOfScope } from '../../records/events/tree.ts'
 import { readEvents } from '../../records/journal/read-run.ts'
 import type { RunBrief } from '../../records/journal/runs.ts'
 
 type Recorded = Pick<RunBrief, 'folder' | 'holder' | 'lostMs'>
 
-/** All attempts of a run, in the order of their starts. */
-export function readAttempts(run: Recorded): readonly Attempt[] {
-  return readHistory(run).attempts
+/** All attempts of these steps, or those of one round, in the order of their starts. */
+export function readAttempts(
+  run: Recorded,
+  steps: readonly StepState[],
+  round?: number,
+): readonly Attempt[] {
+  const keys = new Set(steps.map(({ key }) => key))
+  return readHistory(run).attempts.filter(
+    (each) => keys.has(keyOfScope(each.scope)) && (round ?? each.round) === each.round,
+  )
 }
 
 /** The attempts of a run, its waits, and what it spent when. */

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import type { EventOf } from '../../records/events/event.ts'
 import { next } from '../../records/events/fold.ts'
 import { NO_EVENTS } from '../../records/events/state.ts'
+import { FOR_PIPE } from '../../views/layout.ts'
 import { renderCost } from '../../views/cost.ts'
 import { CostTable, type CostKey } from './cost-table.ts'
 
@@ -111,7 +112,7 @@ test('tasks of one iteration share it equally', () => {
 test('a table shows subscription costs and unreported costs', () => {
   const plan = { costUsd: 0.5, billing: 'subscription' as const }
   const made = table('agent', ended(), ended({ usage: plan }), ended({ step: 1, usage: undefined }))
-  const lines = renderCost('agent', made.rows, made.total)
+  const lines = renderCost('agent', made.rows, made.total, FOR_PIPE)
   expect(lines).toEqual([
     'agent    iterations  input  output  cache read  cache write   time   cost',
     'builder           2     10      20         300           40  2 min  $1.00  $0.50 of it API-equivalent',
@@ -125,7 +126,7 @@ test('a table shows subscription costs and unreported costs', () => {
 
 test('escape sequences in names are not printed', () => {
   const made = table('task', ended({ tasks: ['\u001b[31mred'] }))
-  expect(renderCost('task', made.rows, made.total).join('')).not.toContain('\u001b')
+  expect(renderCost('task', made.rows, made.total, FOR_PIPE).join('')).not.toContain('\u001b')
 })
 
 test('sub-agent tasks are counted apart from iterations', () => {
@@ -141,7 +142,7 @@ test('sub-agent tasks are counted apart from iterations', () => {
   expect(usage?.costUsd).toBe(0.5)
   const critic = { key: 'critic', iterations: 0, tasks: 2, untold: 1, ms: 3000, costUsd: 0.5 }
   expect(made.rows).toMatchObject([{ key: 'builder', iterations: 1, tasks: 0 }, critic])
-  const lines = renderCost('agent', made.rows, made.total)
+  const lines = renderCost('agent', made.rows, made.total, FOR_PIPE)
   expect(lines[0]).toMatch(/^agent +iterations +tasks +input /)
   expect(lines[2]).toMatch(/^critic +0 +2 .* 3 s +\$0\.50/)
   expect(lines.at(-1)).toBe('1 iteration or task did not report a cost.')

@@ -5,6 +5,7 @@ import type { QueueSummary } from '../../queue/store.ts'
 import type { RunBrief } from '../../records/journal/runs.ts'
 import { durationOf, renderRuns, type RecordedRun } from '../../views/runs.ts'
 import type { StepState } from '../../records/events/step-state.ts'
+import { readAttempts } from './attempts.ts'
 import { readNewest } from './receipts.ts'
 import { readRecordedPlan } from './recorded-plan.ts'
 
@@ -89,7 +90,7 @@ export function isPresentable(run: RunBrief): boolean {
   }
 }
 
-/** The same with the newest iterations of these steps, by default of their last round. */
+/** The same with the attempts of these steps and their newest receipts, by default of their last round. */
 export function describeWithReceipts(
   run: QueuedBrief,
   steps: readonly StepState[],
@@ -101,5 +102,6 @@ export function describeWithReceipts(
     wanted.has(step) ? [{ ...all[index]!, ...readNewest(run.folder, step, round) }] : [],
   )
   const damage = run.damage.length === 0 ? {} : { damage: run.damage }
-  return { ...described, ...damage, steps: shown, plan: readRecordedPlan(run.folder) }
+  const attempts = readAttempts(run, steps, round)
+  return { ...described, ...damage, steps: shown, attempts, plan: readRecordedPlan(run.folder) }
 }
