@@ -1,5 +1,4 @@
 import * as z from 'zod/mini'
-import { parseDuration } from '../../base/durations.ts'
 import { BRANCH_FIELDS } from './branch-schema.ts'
 import {
   agentName,
@@ -12,43 +11,13 @@ import {
   whole,
   type Shape,
 } from './schema-fields.ts'
+import { time, timeOrOff, timeOrZero } from './time-fields.ts'
 
 // Steps, chains and agents have the same policy fields. Times stay texts here and become milliseconds
 // in chain/plan/make-policy.ts.
 
 const command = string('a command', [/\S/, 'a command that is not empty'])
 const commandField = fieldsOf(command)
-
-const TIME = String.raw`(\d+(\.\d+)?(ms|s|m|h|d))+`
-
-const timeField = (pattern: RegExp, error: string) =>
-  fieldsOf(
-    z.string({ error }).check(
-      z.regex(pattern, { error, abort: true }),
-      z.refine((value) => value === 'off' || isReadable(value), {
-        error: 'a duration of at most ten years',
-      }),
-    ),
-  )
-
-const time = timeField(
-  new RegExp(`^(?=.*[1-9])${TIME}$`),
-  'a duration greater than zero such as "30m" or "1h30m"',
-)
-const timeOrZero = timeField(new RegExp(`^${TIME}$`), 'a duration such as "30m" or "1h30m"')
-const timeOrOff = timeField(
-  new RegExp(`^(off|(?=.*[1-9])${TIME})$`),
-  'a duration greater than zero such as "30m" or "1h30m", or "off"',
-)
-
-function isReadable(value: string): boolean {
-  try {
-    parseDuration(value, 'it')
-    return true
-  } catch {
-    return false
-  }
-}
 
 const atLeastZero = fieldsOf(whole('a whole number, 0 or more', 0))
 
