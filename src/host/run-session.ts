@@ -17,6 +17,7 @@ import type { Ports } from '../run/ports.ts'
 import { runPlan } from '../run/chain/run-plan.ts'
 import { makeTaskPort } from './task-port.ts'
 import { VERSION } from './version.ts'
+import { describeNotice } from '../views/notice.ts'
 import type { View } from '../views/view.ts'
 import { conversationIn } from './conversation-path.ts'
 import { makeQueuePort } from './queue/port.ts'
@@ -95,6 +96,7 @@ export async function runSession(
     mask: (data) => mask.data(data),
     maskStream: () => mask.stream(),
     state: () => reporter.state,
+    describe: (event) => mask.data(describeNotice(event, reporter.stateAfter(event), plan)),
     output: (chunk) => reporter.output(chunk),
     keepPrompt: (hash, text) => reporter.keepPrompt(hash, text),
     control,
@@ -163,6 +165,11 @@ class Reporter {
 
   warn(text: string): void {
     this.emit({ type: 'warning', text })
+  }
+
+  /** The state after an event that may not be emitted yet. */
+  stateAfter(event: RunEvent): RunState {
+    return event.type === 'run_ended' ? next(this.state, event) : this.state
   }
 
   emit(body: EventBody): RunEvent {

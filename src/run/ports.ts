@@ -1,6 +1,6 @@
 import type { MaskStream } from '../base/secrets/mask.ts'
 import type { EventBody, OutputChunk } from '../records/events/event.ts'
-import type { End, Lacks, RunEvent, Worktree } from '../records/events/schema.ts'
+import type { End, Lacks, Notice, RunEvent, Worktree } from '../records/events/schema.ts'
 import type { RunState } from '../records/events/state.ts'
 import type { StepNode } from '../chain/plan/plan.ts'
 import type { Cgroup } from '../base/linux/cgroup.ts'
@@ -23,6 +23,8 @@ export interface Ports {
   readonly maskStream: () => MaskStream
   /** The state after all events so far, those of earlier processes included. */
   readonly state: () => RunState
+  /** The event for people, with the state after it. */
+  readonly describe: (event: RunEvent) => Notice
   readonly keepPrompt: (hash: string, text: string) => void
   readonly control: Control
   /** A returned promise makes the agent wait until more output can be taken. */

@@ -125,3 +125,25 @@ test('afterRun runs after a stop and gets its reason', async () => {
   expect(said(cwd, 'ended')).toMatchObject([{ worker: expect.stringMatching(/^w-/) }])
   expect(existsSync(join(cwd, 'after-step'))).toBe(false)
 })
+
+test('hooks get the event in words, and how to continue', async () => {
+  const commands = { afterStep: 'cat >step.json', afterRun: 'cat >run.json' }
+  const cwd = makeChain(
+    [{ agent: 'a', iterations: 2 }],
+    { a: sh("echo 'ORCHESTRA_BLOCKED: why?'") },
+    { hooks: commands },
+  )
+  const { run } = await runChain(cwd)
+  const [step, ended] = ['step.json', 'run.json'].map((name) =>
+    JSON.parse(readFileSync(join(cwd, name), 'utf8')),
+  )
+  expect(step.notice).toMatchObject({ reason: 'why?', step: { number: 1, agent: 'a' }, chain: 'c' })
+  expect(ended.notice).toMatchObject({
+    title: expect.stringMatching(/: run failed at step 1 \(a\)$/),
+    project: cwd,
+    reason: 'blocked: why?',
+    next: `forkhestra resume ${run} --cwd ${cwd}`,
+    spent: { iterations: 1 },
+  })
+  expect('kind' in ended.notice).toBe(false)
+})

@@ -126,7 +126,12 @@ function hookLines(hooks: Hooks): PolicyLine[] {
 }
 
 function budgetLines(budget: Budget): PolicyLine[] {
-  return line('budget', budgetParts(budget).join(', ') || undefined)
+  return line('budget', describeBudget(budget) || undefined)
+}
+
+/** `$5.00, 2 h`; empty if there is no limit. */
+export function describeBudget(budget: Budget): string {
+  return budgetParts(budget).join(', ')
 }
 
 function budgetParts({ costUsd, tokens, ms }: Budget, suffix = ''): string[] {

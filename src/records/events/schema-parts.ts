@@ -237,6 +237,27 @@ export const spent = z
   })
   .describe('Total time and usage, as far as the agents report it.')
 
+export const notice = z
+  .object({
+    kind: z
+      .enum(['end', 'wait', 'blocked', 'budget'])
+      .optional()
+      .describe('Why people are notified; absent in hooks.'),
+    title: z.string().describe('In a few words.'),
+    text: z.string().describe('Everything below, in lines for people.'),
+    project: z.string().describe('The folder of the project.'),
+    chain: text('Name of the chain, if it has one.'),
+    step: z
+      .object({ number: z.int().min(1), agent: z.string(), name: z.string().optional() })
+      .optional()
+      .describe('The step that it is about.'),
+    reason: text('Why it happened.'),
+    next: text('The command that continues, or ends the wait.'),
+    spent,
+  })
+  .optional()
+  .describe('The event for people: only in what hooks and notifications get.')
+
 export const unmarked = flag(
   'True if a planner printed no marker and the chain continues with its tasks.',
 )

@@ -169,6 +169,7 @@ export const eventSchema = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('step_started'),
     ...part.inStep,
+    notice: part.notice,
     agent: z.string(),
     maxIterations: integer('Absent if the agent runs once.'),
     when: text('The condition that decides whether the agent starts.'),
@@ -202,6 +203,7 @@ export const eventSchema = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('waiting'),
     ...part.inIteration,
+    notice: part.notice,
     task: part.ofTask,
     why: z.enum(['quota', 'retry']),
     until: z.iso.datetime().describe('When it continues.'),
@@ -270,6 +272,7 @@ export const eventSchema = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('iteration_ended'),
     ...part.inIteration,
+    notice: part.notice,
     outcome: part.outcome,
     exitCode: integer('Exit code of the agent, if it exited and the outcome is not `exited`.'),
     ...work,
@@ -288,6 +291,7 @@ export const eventSchema = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('step_ended'),
     ...part.inStep,
+    notice: part.notice,
     agent: z.string(),
     reason: part.reason,
     iterations: z.int().min(0),
@@ -358,6 +362,7 @@ export const eventSchema = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('run_ended'),
     ...part.inRun,
+    notice: part.notice,
     ok: z.boolean(),
     exitCode: z.int(),
     stopped: z
@@ -441,6 +446,7 @@ export type Refusal = z.infer<typeof part.refusal>
 export type Leftover = z.infer<typeof part.leftover>
 export type AsideWork = z.infer<typeof part.asideWork>
 export type Spent = z.infer<typeof part.spent>
+export type Notice = NonNullable<z.infer<typeof part.notice>>
 export type Usage = z.infer<typeof part.usage>
 export type GitChanges = z.infer<typeof part.changes>
 export type Worktree = z.infer<typeof part.worktree>

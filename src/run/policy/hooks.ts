@@ -16,10 +16,12 @@ export async function runHooks(
   let problem: string | undefined
   const keys = step === undefined ? [] : groupKeys(step).toReversed()
   const groups = keys.map((key) => groupPolicy(context.plan, groupIdOf(key))?.hooks[name])
+  let stdin: string | undefined
   for (const command of [step?.policy.hooks[name], ...groups, context.plan.hooks[name]]) {
     if (command === undefined) continue
     const iteration = 'iteration' in event ? event.iteration : undefined
-    const request = { role: name, command, step, iteration, stdin: `${JSON.stringify(event)}\n` }
+    stdin ??= `${JSON.stringify({ ...event, notice: context.ports.describe(event) })}\n`
+    const request = { role: name, command, step, iteration, stdin }
     const { result, detail } = await runCommand(request, context, stop)
     if (result === 'failed' || result === 'broken') problem ??= `${name}: ${command}: ${detail}`
   }
