@@ -54,6 +54,8 @@ interface Format<S extends Schema> {
   readonly suggest?: Suggest
   /** The tail of a message about an unknown key that is known in another place. */
   readonly explainKey?: ExplainKey
+  /** Whether messages must not quote the value at this place, because it may be a secret. */
+  readonly isSecret?: (path: readonly (string | number)[]) => boolean
 }
 
 /** Reads JSON with comments and trailing commas. `file` is its name in messages. */
@@ -136,7 +138,8 @@ function schemaFindings(
   {
     suggest = () => '',
     explainKey = () => undefined,
-  }: Pick<Format<Schema>, 'suggest' | 'explainKey'>,
+    isSecret = () => false,
+  }: Pick<Format<Schema>, 'suggest' | 'explainKey' | 'isSecret'>,
 ): Finding[] {
   const keys = issue.path.map((key) => (typeof key === 'symbol' ? String(key) : key))
   const path = renderPath(keys)
@@ -155,7 +158,8 @@ function schemaFindings(
     return [{ path, offset, text: `${path} is missing, expected ${issue.message}` }]
   }
   const suggestion = suggest(keys.at(-1), getNodeValue(node))
-  const found = `${path} is ${renderFound(node, text)}`
+  const isHidden = node.type === 'string' && isSecret(keys)
+  const found = `${path} is ${isHidden ? 'a string' : renderFound(node, text)}`
   return [{ path, offset: node.offset, text: `${found}, expected ${issue.message}${suggestion}` }]
 }
 

@@ -25,6 +25,35 @@ test('every option is read', () => {
   })
 })
 
+const ALL = { on: ['end', 'wait', 'blocked', 'budget'], minWaitMs: 600_000 }
+
+test.each([
+  [
+    ['desktop', 'bell'],
+    [
+      { to: 'desktop', ...ALL },
+      { to: 'bell', ...ALL },
+    ],
+  ],
+  [['https://ntfy.sh/x'], [{ url: 'https://ntfy.sh/x', ...ALL }]],
+  [['env:SLACK_URL'], [{ urlEnv: 'SLACK_URL', ...ALL }]],
+  [['mail -s done me'], [{ command: 'mail -s done me', ...ALL }]],
+  [['off'], []],
+])('--notify %j is read', (words, notify) => {
+  expect(read(words.map((word) => `--notify=${word}`))).toEqual({ budget: {}, notify } as never)
+})
+
+test.each([
+  [['dekstop'], "--notify is 'dekstop' (did you mean 'desktop'?)."],
+  [['off', 'bell'], "--notify is 'off'."],
+  [[' '], "--notify is ' '."],
+  [['ntfy.sh/secret'], '--notify is not a valid URL or variable.'],
+  [['htps://ntfy.sh/secret'], '--notify is not a valid URL or variable.'],
+  [['env:A-B'], '--notify is not a valid URL or variable.'],
+])('--notify %j is refused', (words, problem) => {
+  expect(refusal(words.map((word) => `--notify=${word}`))).toStartWith(`${problem} / Use desktop,`)
+})
+
 const COST =
   'expected an amount in US dollars greater than 0. / For example: --max-cost 5, or --max-cost 2.50'
 

@@ -1,6 +1,9 @@
 import { dropUndefined } from '../base/objects.ts'
 import { parseDuration } from '../base/durations.ts'
 import { readWhole } from '../base/numbers.ts'
+import { didYouMean } from '../base/nearest.ts'
+import type { NotifyConfig } from '../chain/parse/notify-schema.ts'
+import { makeNotify } from '../chain/plan/notify.ts'
 import type { Overrides } from '../chain/plan/overrides.ts'
 import { UsageError, type Input } from './command.ts'
 
@@ -19,6 +22,7 @@ export function readOverrides(input: Input): Overrides {
     verify: verify.length === 0 ? undefined : verify,
     until: until === undefined ? undefined : checkCommand('until', until),
     maxParallel: readCount(input, 'max-parallel', 1, 'For example: --max-parallel 4'),
+    notify: makeNotify(readNotify(input.texts('notify'))),
   })
 }
 
@@ -56,4 +60,25 @@ function readDollars(input: Input, option: string): number | undefined {
 function checkCommand(option: string, command: string): string {
   if (command.trim() !== '') return command
   throw new UsageError(`The command for --${option} is empty.`)
+}
+
+const NOTIFY_HINT =
+  'Use desktop, bell, a URL, env:NAME for a URL in a variable, a command, or off: --notify desktop'
+
+/** The words of `--notify`, which replace the configuration; `off` is an empty list. */
+function readNotify(words: readonly string[]): NotifyConfig | undefined {
+  if (words.length === 0) return undefined
+  if (words.length === 1 && words[0] === 'off') return []
+  return words.map((word) => {
+    const [, urlEnv] = /^env:([A-Za-z_]\w*)$/.exec(word) ?? []
+    if (urlEnv !== undefined) return { urlEnv }
+    if (word === 'desktop' || word === 'bell') return { to: word }
+    if (/^https?:\/\/[^\s/]/.test(word)) return { url: word }
+    const guess = didYouMean(word, ['desktop', 'bell', 'off'])
+    const isUrl = /^(?:\w+:\/\/|env:|(?:[\w-]+\.)+(?:com|sh)\/)/.test(word)
+    if (word.trim() !== '' && word !== 'off' && guess === '' && !isUrl) return { command: word }
+    // A URL may be secret.
+    const shown = isUrl ? 'is not a valid URL or variable' : `is '${word}'`
+    throw new UsageError(`--notify ${shown}${guess}.`, NOTIFY_HINT)
+  })
 }

@@ -78,7 +78,11 @@ export function makeRequest(
     ...(file === undefined || hash === undefined
       ? {}
       : { configuration: { file, hash, ...(text.length > LONGEST_TEXT ? {} : { text }) } }),
-    ...dropUndefined({ prices: content.prices, queueLimits: content.queueLimits }),
+    ...dropUndefined({
+      prices: content.prices,
+      queueLimits: content.queueLimits,
+      notify: content.notify,
+    }),
   }
 }
 

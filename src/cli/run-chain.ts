@@ -3,6 +3,7 @@ import { keyWarnings } from '../chain/plan/checks.ts'
 import { checkTasks } from '../chain/plan/task-verdict.ts'
 import { checkBranchRepository } from '../host/branch-repository.ts'
 import { commitWarnings } from '../host/commit-warnings.ts'
+import { openTargets } from '../host/notify/targets.ts'
 import { makeTaskPort } from '../host/task-port.ts'
 import { recordPlaces } from '../records/journal/record-folder.ts'
 import type { Input } from './command.ts'
@@ -32,7 +33,8 @@ export async function runChain(input: Input): Promise<number> {
   const warnings = [...planned, ...commitWarnings(plan, env)]
   if (isDry) {
     const { showPlan } = await import('./show-plan.ts')
-    const all = [...warnings, ...keyWarnings(plan, facts)]
+    const unsent = openTargets(plan.notify ?? [], env).warnings
+    const all = [...warnings, ...keyWarnings(plan, facts), ...unsent]
     return showPlan({ plan, facts, tasks, env }, all, input, stamp)
   }
   const { content } = configuration

@@ -44,6 +44,7 @@ export async function runInTerminal(ready: ReadyRun, options: Options): Promise<
     stop: stopSwitch.stop,
     force: stopSwitch.force,
     ownsProcess: true,
+    ring: () => terminal?.ring(),
     ...(work === undefined ? {} : { work }),
     view: (run) => {
       terminal = openTerminal(stopSwitch, { uncut: verbose, hasTitle }, run)

@@ -57,14 +57,14 @@ export async function showPlan(
 }
 
 function groupsAndChain(plan: Plan) {
-  const { budget, when, hooks, maxParallel, root } = plan
+  const { budget, when, hooks, notify, maxParallel, root } = plan
   const nodes = groupNodes(plan)
   const groups = summarize(plan).groups?.map((group) => ({
     ...group,
     branch: branchJson(nodes.get(group.id) ?? {}),
   }))
-  const branching = dropUndefined({ maxParallel, branch: branchJson(root) })
-  return { ...dropUndefined({ groups }), chain: { budget, when, hooks, ...branching } }
+  const rest = dropUndefined({ notify, maxParallel, branch: branchJson(root) })
+  return { ...dropUndefined({ groups }), chain: { budget, when, hooks, ...rest } }
 }
 
 function groupNodes({ root }: Plan) {

@@ -1,4 +1,5 @@
 import { errorCode, errorText, NotNow, UserError } from '../base/errors.ts'
+import { dropUndefined } from '../base/objects.ts'
 import { statOf } from '../base/files.ts'
 import { localTime } from '../base/local-time.ts'
 import { MASKED } from '../base/secrets/encodings.ts'
@@ -35,7 +36,7 @@ import { isChat } from './records/plan-in.ts'
 import { recordsOf, type ProjectRecords } from './records/place.ts'
 import { readRecordedPlan } from './records/recorded-plan.ts'
 import type { ReadyRun } from './run-session.ts'
-import { nameIn, secretsOf } from './secrets.ts'
+import { nameIn, secretsOf, webhooksIn } from './secrets.ts'
 import { VERSION } from './version.ts'
 import { takeWorkingTree } from './working-tree.ts'
 
@@ -177,9 +178,16 @@ async function readResumable(
   }
   const env = agentEnvironment(frontEnd.env)
   const { prompt } = options
-  const { plan: recorded, warnings, content, changes } = await readRecorded(id, folder, env, prompt)
+  const {
+    plan: recorded,
+    warnings,
+    content,
+    changes,
+    lost,
+  } = await readRecorded(id, folder, env, prompt)
   checkFolder(id, recorded.cwd)
   const { overrides = {} } = options
+  const silent = overrides.notify === undefined && lost > 0 ? [LOST_NOTIFY] : []
   const plan = raiseBudgets(applyOverrides(recorded, overrides), overrides.budget ?? {})
   const workingTree = takeWorkingTree(plan, frontEnd.env, options.anyway === true)
   try {
@@ -195,7 +203,7 @@ async function readResumable(
       content,
       resumed: { folder, lock, state, lostMs: run.lostMs },
     }
-    const all = [...before, ...damageWarnings(damage), ...warnings, ...ended, ...changes]
+    const all = [...before, ...damageWarnings(damage), ...warnings, ...ended, ...changes, ...silent]
     return {
       kind: 'ready',
       ready: { plan, warnings: all, session },
@@ -206,6 +214,9 @@ async function readResumable(
     throw error
   }
 }
+
+const LOST_NOTIFY =
+  'some notifications are off, because the record does not contain their URL or another secret; pass --notify again'
 
 function damageWarnings(damage: readonly string[]): string[] {
   if (damage.length === 0) return []
@@ -241,7 +252,16 @@ export async function readRecorded(
   const isOlder = found.version !== VERSION
   const warnings = isOlder ? [`the run was started by forkhestra ${found.version}`] : []
   const { content, changes } = await compareConfiguration(plan, env)
-  return { plan: withSecrets(id, plan, env, content, prompt), warnings, content, changes }
+  const { notify, lost } = restoreNotify(plan.notify, { ...env, ...webhooksIn(content) })
+  const known = { ...plan, ...dropUndefined({ notify }) }
+  return { plan: withSecrets(id, known, env, content, prompt), warnings, content, changes, lost }
+}
+
+/** Fills in the secrets of notifications, and drops those with others: they must not prevent a resume. */
+function restoreNotify(recorded: Plan['notify'], known: Record<string, string>) {
+  const found = recorded?.map((target) => unmask(target, known))
+  const notify = found?.filter(({ missing }) => missing.length === 0).map(({ value }) => value)
+  return { notify, lost: (found?.length ?? 0) - (notify?.length ?? 0) }
 }
 
 function withSecrets(
@@ -255,8 +275,9 @@ function withSecrets(
   if (prompt !== undefined && !findMissingTexts(recorded).some(({ isPrompt }) => isPrompt)) {
     throw refusePrompt(id, recorded, env)
   }
-  const known = { ...env, ...configuredSecrets(recorded, content) }
-  const mask = new Mask(secretsOf(unmask(recorded, known).value, env, content?.agents ?? {}))
+  const known = { ...env, ...webhooksIn(content), ...configuredSecrets(recorded, content) }
+  const named = secretsOf(unmask(recorded, known).value, env, content?.agents ?? {})
+  const mask = new Mask({ ...webhooksIn(content), ...named })
   const restored = restoreTexts(recorded, { content, prompt }, mask)
   const { value, missing } = unmask(restored, known)
   if (missing.length > 0) throw refusal(id, missing, findMissingTexts(restored), prompt)

@@ -20,9 +20,10 @@ import { VERSION } from './version.ts'
 import { describeNotice } from '../views/notice.ts'
 import type { View } from '../views/view.ts'
 import { conversationIn } from './conversation-path.ts'
+import { Notifier } from './notify/notifier.ts'
 import { makeQueuePort } from './queue/port.ts'
 import { whyWanted } from './records/unfinished-queues.ts'
-import { findMissingSecrets, missingSecretsWarning, secretsOf } from './secrets.ts'
+import { findMissingSecrets, missingSecretsWarning, secretsOf, webhooksIn } from './secrets.ts'
 
 /** How often the record is updated while there are no events. */
 const TICK_MS = 1000
@@ -36,6 +37,8 @@ export interface Session {
   readonly view: (run: LiveRun) => View
   readonly stop: AbortSignal
   readonly force: AbortSignal
+  /** Rings the bell of the terminal, if there is one. */
+  readonly ring?: () => void
   /** All agents that may get a queued task. */
   readonly agents?: Parameters<typeof secretsOf>[2]
   /** The configuration, if the plan was made from it. */
@@ -81,12 +84,21 @@ export async function runSession(
   const cgroup = hasCgroup ? Cgroup.enter(plan.run) : undefined
   const record = await openRecord(plan, session)
   const noRecord = record.whyMissing
-  const mask = new Mask(secretsOf(plan, env, agents))
+  const mask = new Mask({ ...webhooksIn(content), ...secretsOf(plan, env, agents) })
   const reporter = new Reporter(record, session, mask)
   const control = new Control(record.folder)
   control.clear()
   const lacks = findMissingSecrets(plan, mask, env, content)
   const isNews = lacks !== undefined && resumed === undefined
+  const notifier = new Notifier({
+    plan,
+    env,
+    mask: (data) => mask.data(data),
+    warn: (text) => reporter.warn(text),
+    ring: session.ring,
+    force,
+  })
+  reporter.notifier = notifier
   for (const text of [...warnings, ...(isNews ? [missingSecretsWarning(lacks)] : [])])
     reporter.warn(text)
   if (ownsProcess) adoptOrphans()
@@ -121,7 +133,7 @@ export async function runSession(
     await (session.work?.(plan, ports, noRecord) ?? runPlan(plan, ports))
   } finally {
     // This is slow, so it runs in parallel.
-    left = cgroup?.then((group) => group?.leave())
+    left = notifier.close().then(async () => (await cgroup)?.leave())
     clearInterval(ticking)
     control.clear()
     reporter.close()
@@ -152,6 +164,8 @@ class Reporter {
   readonly #masked: MaskedOutput
   /** Hashes of the recorded prompts. */
   readonly #kept = new Set<string>()
+  #isOver = false
+  notifier: Notifier | undefined
   state: RunState
 
   constructor(record: RunRecord, { view, stamp, resumed }: Session, mask: Mask) {
@@ -163,8 +177,11 @@ class Reporter {
     this.#view = view(this)
   }
 
+  /** After the end of the run, a warning is only shown. */
   warn(text: string): void {
-    this.emit({ type: 'warning', text })
+    const body = { type: 'warning' as const, text }
+    if (this.#isOver) this.#view.show(this.#stamp(this.#mask.data(body)))
+    else this.emit(body)
   }
 
   /** The state after an event that may not be emitted yet. */
@@ -178,11 +195,14 @@ class Reporter {
     }
     if (body.type === 'run_ended') this.#settle()
     const event = this.#stamp(this.#mask.data(body))
-    this.state = next(this.state, event)
+    const before = this.state
+    this.state = next(before, event)
     this.#record.append(event)
     this.#record.checkpoint(this.state)
     this.#view.show(event, this.state)
     this.#reportProblems()
+    this.#isOver ||= event.type === 'run_ended'
+    this.notifier?.show(event, { before, after: this.state })
     return event
   }
 
@@ -205,6 +225,7 @@ class Reporter {
   }
 
   close(): void {
+    this.#isOver = true
     this.#record.checkpoint(this.state)
     this.#record.close()
     for (const problem of this.#record.takeProblems()) {

@@ -40,8 +40,35 @@ export function secretsOf(
       secrets[env[name] === value ? name : isTaken ? `agents.${own}` : own] = value
     }
   }
+  const urls = (plan.notify ?? []).map(({ url, urlEnv = '' }) => url ?? env[urlEnv])
+  return { ...secrets, ...secretUrls('notify', urls) }
+}
+
+/** The URLs of all webhooks in a configuration, whichever chain is run: its text is recorded. */
+export function webhooksIn(content: Pick<ChainsConfig, 'notify' | 'chains'> | undefined) {
+  const lists = [
+    content?.notify,
+    ...Object.values(content?.chains ?? {}).map((each) => each.notify),
+  ]
+  const urls = lists.flatMap((list) => list?.map(({ url }) => url) ?? [])
+  return secretUrls('configuration', urls)
+}
+
+/** Each URL that is more than a host, and the part after the host, which programs print alone. */
+function secretUrls(owner: string, urls: readonly (string | undefined)[]): Record<string, string> {
+  const secrets: Record<string, string> = {}
+  for (const [index, text = ''] of urls.entries()) {
+    const url = URL.parse(text)
+    if (url === null || text.length <= url.origin.length + 1) continue
+    const path = `${url.pathname}${url.search}`
+    secrets[`${owner}.url-secret-${index + 1}`] = text
+    if (path.length >= SHORTEST_PATH) secrets[`${owner}.path-secret-${index + 1}`] = path
+  }
   return secrets
 }
+
+/** A shorter path may also occur in ordinary text. */
+const SHORTEST_PATH = 16
 
 /** All strings in a configuration, by the names of their fields. */
 export function namedIn(content: unknown): Record<string, string> {
@@ -49,7 +76,9 @@ export function namedIn(content: unknown): Record<string, string> {
   const visit = (value: unknown): void => {
     if (typeof value !== 'object' || value === null) return
     for (const [name, each] of Object.entries(value)) {
-      if (typeof each === 'string') named[`${Object.keys(named).length}.${name}`] = each
+      // Only webhooks have a `url`, which is a secret.
+      const key = name === 'url' ? 'url-secret' : name
+      if (typeof each === 'string') named[`${Object.keys(named).length}.${key}`] = each
       else visit(each)
     }
   }
@@ -79,12 +108,16 @@ export function findMissingSecrets(
   env: Readonly<Record<string, string>>,
   content: ChainsConfig | undefined,
 ): Lacks | undefined {
-  const { plan: bare } = withoutConfigurationText(plan)
+  // A resume continues without a webhook whose URL it does not know.
+  const { notify: _, ...bare } = withoutConfigurationText(plan).plan
   const recorded = restoreTexts(mask.data(bare), { content }, mask)
   // A resume reads these from the configuration.
-  const configured = allSteps(plan).flatMap((step) =>
-    Object.keys(step.policy.env).map((name) => nameIn(step, name)),
-  )
+  const configured = [
+    ...Object.keys(webhooksIn(content)),
+    ...allSteps(plan).flatMap((step) =>
+      Object.keys(step.policy.env).map((name) => nameIn(step, name)),
+    ),
+  ]
   const { missing } = unmask(recorded, env)
   const names = missing.filter((name) => name !== MASKED && !configured.includes(name))
   const texts = findMissingTexts(recorded)

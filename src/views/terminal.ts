@@ -132,6 +132,11 @@ export class Terminal implements Output {
     this.#liveLines?.refresh()
   }
 
+  /** Rings the bell of a terminal. */
+  ring(): void {
+    this.#liveLines?.ring()
+  }
+
   get #liveLines(): LiveLines | undefined {
     const { writer } = this.#out.filter === undefined ? this.#err : this.#out
     return writer instanceof LiveLines ? writer : undefined

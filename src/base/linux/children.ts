@@ -75,3 +75,19 @@ export async function waitForOwn<Result>(pid: number, ended: Promise<Result>): P
 export function isOwnChild(pid: number): boolean {
   return own.has(pid)
 }
+
+/** Children that belong to no run, such as a notification: the end of a run must not end them. */
+const aside = new Set<number>()
+
+export async function waitForAside<Result>(pid: number, ended: Promise<Result>): Promise<Result> {
+  aside.add(pid)
+  try {
+    return await waitForOwn(pid, ended)
+  } finally {
+    aside.delete(pid)
+  }
+}
+
+export function childrenAside(): readonly number[] {
+  return [...aside]
+}

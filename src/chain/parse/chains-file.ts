@@ -21,6 +21,10 @@ export function parseChainsFile(content: string, file: string): ChainsConfig {
         ? didYouMean(value, ['sonnet', 'opus', 'haiku'])
         : '',
     explainKey,
+    // Only these fields of a notification cannot be the URL of a webhook by mistake.
+    isSecret: (path) =>
+      path.includes('notify') &&
+      !['to', 'format', 'on', 'minWait'].some((key) => path.includes(key)),
   })
 }
 

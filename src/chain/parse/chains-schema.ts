@@ -7,6 +7,7 @@ import {
   PERMISSION_MODES,
 } from './agent-values.ts'
 import { MAX_COPIES, MAX_ITERATIONS, MIN_COPIES } from './chain-text.ts'
+import { notify } from './notify-schema.ts'
 import { CHAIN_POLICY_FIELDS, POLICY_FIELDS, type OnFailConfig } from './policy-schema.ts'
 import {
   agentName,
@@ -368,6 +369,7 @@ export const makeChainsSchema = (isThere: IsThere = () => true) =>
             queueLimits: () => field('Limits of the queues and inboxes of a run.', queueLimits()),
             prices: () =>
               field('Model prices for native agents, in US dollars per million tokens.', prices()),
+            notify,
           },
           isThere,
         ),

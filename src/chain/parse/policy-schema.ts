@@ -1,5 +1,6 @@
 import * as z from 'zod/mini'
 import { BRANCH_FIELDS } from './branch-schema.ts'
+import { notify } from './notify-schema.ts'
 import {
   agentName,
   count,
@@ -145,6 +146,7 @@ export const CHAIN_POLICY_FIELDS = {
       whole('a whole number, 1 or more', 1),
     ),
   hooks: () => hooks({ ...stepHooks(), afterRun: commandField('After the run.') }),
+  notify,
 }
 
 export type PolicyConfig = z.infer<z.ZodMiniObject<Shape<typeof POLICY_FIELDS>>>

@@ -12,6 +12,7 @@ import {
 import type { Facts } from './facts.ts'
 import { makeList, type Planning } from './make-nodes.ts'
 import { makeChainPolicy } from './make-policy.ts'
+import { makeNotify } from './notify.ts'
 import { applyOverrides } from './overrides.ts'
 import {
   branchesIn,
@@ -57,13 +58,14 @@ export function makePlan(
   if (problems.length > 0 || whole === undefined)
     throw new PlanError(problems, [...new Set(shadowed), ...unused])
   const { maxParallel = isParallel ? DEFAULT_PARALLEL : undefined } = chain
+  const notify = makeNotify(chain.notify ?? request.notify)
   const made: Plan = {
     run,
     cwd,
     root: hasWorktrees ? root : shareFolder(root),
     recoveries: planning.recoveries,
     ...whole,
-    ...dropUndefined({ chain: name, maxParallel, configuration, queueLimits }),
+    ...dropUndefined({ chain: name, notify, maxParallel, configuration, queueLimits }),
   }
   const plan = applyOverrides(made, request.overrides ?? {})
   const shared = hasWorktrees ? [] : sharingWarnings(cwd, root)

@@ -3,6 +3,7 @@ import type { ChainPolicyConfig } from '../parse/policy-schema.ts'
 import { changesCode } from './agent-role.ts'
 import { withMergeGates } from './branches.ts'
 import { limit, listOf, makeBudget, readLimit } from './make-policy.ts'
+import { makeNotify, type NotifyTarget } from './notify.ts'
 import { mapSteps, type Node, type Plan, type StepNode } from './plan.ts'
 import type { Budget } from './policy.ts'
 
@@ -15,6 +16,7 @@ export interface Overrides {
   readonly verify?: readonly string[]
   readonly until?: string
   readonly maxParallel?: number
+  readonly notify?: readonly NotifyTarget[]
 }
 
 /** Fields of a chain that a resume may change. */
@@ -29,10 +31,11 @@ export type OverrideConfig = Pick<
   | 'verify'
   | 'until'
   | 'maxParallel'
+  | 'notify'
 >
 
 export function makeOverrides(config: OverrideConfig): Overrides {
-  const { timeout, idleTimeout, stall, verify, until, maxParallel } = config
+  const { timeout, idleTimeout, stall, verify, until, maxParallel, notify } = config
   return dropUndefined({
     budget: makeBudget(config),
     timeoutMs: readLimit('timeout', timeout),
@@ -41,19 +44,20 @@ export function makeOverrides(config: OverrideConfig): Overrides {
     verify: listOf(verify),
     until,
     maxParallel,
+    notify: makeNotify(notify),
   })
 }
 
 /** Applies the options of the command line. Recovery agents get the limits, but not the gates. */
 export function applyOverrides(plan: Plan, overrides: Overrides): Plan {
-  const { budget, maxParallel, ...ofSteps } = overrides
+  const { budget, maxParallel, notify, ...ofSteps } = overrides
   const { verify: _, until: __, ...limits } = ofSteps
   return {
     ...plan,
     root: withMergeGates(mapSteps(plan.root, (step) => withOverrides(step, ofSteps))),
     recoveries: plan.recoveries.map((step) => withOverrides(step, limits)),
     budget: { ...plan.budget, ...budget },
-    ...dropUndefined({ maxParallel }),
+    ...dropUndefined({ maxParallel, notify }),
   }
 }
 
@@ -72,7 +76,7 @@ export function raiseBudgets(plan: Plan, budget: Budget): Plan {
 
 function withOverrides(
   step: StepNode,
-  overrides: Omit<Overrides, 'budget' | 'maxParallel'>,
+  overrides: Omit<Overrides, 'budget' | 'maxParallel' | 'notify'>,
 ): StepNode {
   const { timeoutMs, idleMs, verify, until, ...rest } = overrides
   const { timeoutMs: oldTimeoutMs, idleMs: oldIdleMs, ...policy } = step.policy

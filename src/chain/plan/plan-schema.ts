@@ -120,6 +120,16 @@ const group = z.looseObject({
   ),
 })
 
+const notify = z.looseObject({
+  to: some(text),
+  url: some(text),
+  urlEnv: some(text),
+  command: some(text),
+  format: some(text),
+  on: texts,
+  minWaitMs: count,
+})
+
 const plan = z.looseObject({
   run: text,
   cwd: text,
@@ -129,6 +139,7 @@ const plan = z.looseObject({
   budget,
   when: some(text),
   hooks: named,
+  notify: some(z.array(notify)),
   maxParallel: some(z.int().check(z.positive())),
   queueLimits: some(z.record(text, count)),
   configuration: some(z.looseObject({ file: text, hash: text, text: some(text) })),

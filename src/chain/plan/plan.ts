@@ -2,6 +2,7 @@ import type { DirectAgent, ResolvedAgent } from '../../engines/engine.ts'
 import type { QueueLimitsConfig } from '../parse/chains-schema.ts'
 import type { Template } from '../parse/template.ts'
 import type { PromptCandidate } from '../prompts/choose.ts'
+import type { NotifyTarget } from './notify.ts'
 import type { Budget, GroupPolicy, Hooks, Policy } from './policy.ts'
 
 /** Everything a run will do, decided before its first process: plain data, printable, resumable. */
@@ -18,6 +19,8 @@ export interface Plan {
   readonly budget: Budget
   readonly when?: string
   readonly hooks: Hooks
+  /** Who is notified; the record does not contain the URLs of webhooks. */
+  readonly notify?: readonly NotifyTarget[]
   /** How many agents may run at once, without sub-agents; absent if none run in parallel. */
   readonly maxParallel?: number
   readonly queueLimits?: QueueLimitsConfig

@@ -2,6 +2,7 @@ import { counted, formatMoney } from '../../base/amounts.ts'
 import { unreachable } from '../../base/errors.ts'
 import { changesCode } from './agent-role.ts'
 import { defaultPolicy } from './make-policy.ts'
+import { describeNotify } from './notify.ts'
 import type { Overrides } from './overrides.ts'
 import { stepsOf, type Plan, type StepNode } from './plan.ts'
 import type { Budget, GroupPolicy, Hooks, OnFail, Policy, Retry } from './policy.ts'
@@ -20,13 +21,14 @@ const show = <Value>(value: Value | undefined, render: (value: Value) => string)
 
 /** Settings of the whole chain. */
 export function chainLines(plan: Plan): PolicyLine[] {
-  const { when, budget, hooks, maxParallel } = plan
+  const { when, budget, hooks, notify = [], maxParallel } = plan
   const most = show(maxParallel, (count) => `at most ${counted(count, 'agent')} at once`)
   return [
     ...line('when', when),
     ...budgetLines(budget),
     ...line('parallel', most[0]),
     ...hookLines(hooks),
+    ...line('notify', describeNotify(notify) || undefined),
   ]
 }
 

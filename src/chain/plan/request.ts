@@ -1,4 +1,5 @@
 import type { ChainConfig } from '../parse/chains-schema.ts'
+import type { NotifyConfig } from '../parse/notify-schema.ts'
 import type { BranchConfig } from './branches.ts'
 import type { Overrides } from './overrides.ts'
 import type { Plan } from './plan.ts'
@@ -33,4 +34,6 @@ export interface Request extends Known {
   }
   readonly configuration?: Plan['configuration']
   readonly queueLimits?: Plan['queueLimits']
+  /** Unless the chain has its own. */
+  readonly notify?: NotifyConfig
 }

@@ -45,6 +45,11 @@ export const LIMIT_OPTIONS: Options = {
     value: '<command>',
     help: 'runs after each iteration; completes the step if it succeeds',
   },
+  notify: {
+    value: '<where>',
+    repeats: true,
+    help: 'desktop, bell, a webhook URL, env:NAME, a command or off; may be repeated',
+  },
   'max-parallel': { value: '<n>', help: 'run at most n agents at once (default: 4)' },
 }
 

@@ -6,7 +6,7 @@ import type { InboxMessage } from '../../queue/message.ts'
 import { BRIEF_LENGTH, MAIN, stepAgentName, type TaskBrief } from '../../queue/task.ts'
 import type { FrontEnd } from '../front-end.ts'
 import { agentEnvironment } from '../own-folder.ts'
-import { secretsOf } from '../secrets.ts'
+import { secretsOf, webhooksIn } from '../secrets.ts'
 import type { QueueCaller, OpenQueue } from './caller.ts'
 import { configurationOf } from './configuration.ts'
 import { planIn } from '../records/plan-in.ts'
@@ -74,7 +74,11 @@ export async function maskOf(
   const { readRecorded } = await import('../resume-run.ts')
   const whole = await ifUsable(() => readRecorded(run, record, env))
   const plan = whole?.plan ?? recorded
-  return new Mask({ ...secretsOf(plan, env, content.agents), ...configuredSecrets(content) })
+  return new Mask({
+    ...webhooksIn(content),
+    ...secretsOf(plan, env, content.agents),
+    ...configuredSecrets(content),
+  })
 }
 
 /** From the current configuration, in case the plan cannot be restored completely. */

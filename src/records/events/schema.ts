@@ -424,7 +424,7 @@ export const eventSchema = z.discriminatedUnion('type', [
     chain: z
       .looseObject({})
       .optional()
-      .describe('Settings of the whole chain: budget, when, hooks, maxParallel, branch.'),
+      .describe('Settings of the whole chain: budget, when, hooks, notify, maxParallel, branch.'),
   }),
   z.object({
     type: z.literal('run_refused'),

@@ -6,7 +6,7 @@ import type { Leftover } from '../../records/events/schema.ts'
 import { Cgroup } from '../../base/linux/cgroup.ts'
 import { MARK_FD } from './child.ts'
 import { endProcesses, isNoneLeft, isRunning, stopAndKill } from './end-processes.ts'
-import { hasDeadChild, isOwnChild, reap } from '../../base/linux/children.ts'
+import { childrenAside, hasDeadChild, isOwnChild, reap } from '../../base/linux/children.ts'
 import type { Ports } from '../ports.ts'
 import {
   readOwnChildren,
@@ -117,7 +117,9 @@ export class RunProcesses {
     const grouped = this.#groups.flatMap((group) => group.list())
     // Last, because it is the fastest: a process that forks and exits can evade the slower scans.
     const adopted = this.#owns ? this.#adopted().filter(isRunning) : []
-    return [...new Set([...below, ...processesWithRunId(this.#run, rows), ...grouped, ...adopted])]
+    const found = [...below, ...processesWithRunId(this.#run, rows), ...grouped, ...adopted]
+    const spared = treesAside()
+    return [...new Set(found)].filter((pid) => !spared.has(pid))
   }
 
   /** Reliable even for processes that fork and exit faster than a scan. */
@@ -137,6 +139,12 @@ export class RunProcesses {
   #adopted(): number[] {
     return readOwnChildren().filter((pid) => !this.#earlierChildren.has(pid) && !isOwnChild(pid))
   }
+}
+
+/** The processes that belong to no run, although this process started them. */
+function treesAside(): ReadonlySet<number> {
+  const roots = childrenAside()
+  return new Set(roots.length === 0 ? [] : [...roots, ...descendantsOf(roots, readProcesses())])
 }
 
 /** All living descendants of some processes, without ignored ones and their subtrees. */

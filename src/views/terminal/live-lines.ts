@@ -16,6 +16,7 @@ const SUSPEND_MS = 100
 
 const NEWLINE = 10
 const RESET = '\u001b[0m'
+const BELL = Buffer.from('\u0007')
 /** Ends control strings and colours that lost output has left open. */
 const KNOWN_STATE = `\u001b\\${RESET}`
 const STYLE = /\u001b\[([\d;:]*)m/g
@@ -105,6 +106,10 @@ export class LiveLines {
     if (this.#render === undefined || this.#frame !== undefined) return
     const wait = this.#lastFrame + FRAME_MS - performance.now()
     this.#frame = setTimeout(() => void this.#paint(), Math.max(0, wait))
+  }
+
+  ring(): void {
+    void this.#writer.write(BELL)
   }
 
   /** Writes everything and removes the rows. */
