@@ -1,4 +1,7 @@
 // The library: a front end of the same code that the command line uses.
+// A project that uses it checks these sources with its own options.
+// oxlint-disable-next-line typescript/triple-slash-reference -- a file of ambient modules cannot be imported
+/// <reference path="./chain/builtins/text-files.d.ts" />
 export { UserError } from './base/errors.ts'
 export type { OutputChunk } from './records/events/event.ts'
 export type { Outcome, Reason, RunEvent } from './records/events/schema.ts'

@@ -90,7 +90,7 @@ function readTimeout(text: string): number {
   throw new UserError('timeout must be greater than 0.', 'Leave it out for no limit.')
 }
 
-function readOneOf<T extends string>(what: string, text: string, allowed: readonly T[]): T {
+function readOneOf<const T extends string>(what: string, text: string, allowed: readonly T[]): T {
   const found = allowed.find((value) => value === text)
   if (found !== undefined) return found
   throw new UserError(

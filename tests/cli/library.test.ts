@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { expect, test } from 'bun:test'
 import {
   composeSystemPrompt,
@@ -336,4 +337,35 @@ test('loadAgentSystemPrompt and composeSystemPrompt return promises', async () =
     `${MODE_AWARENESS_PREFIX}You build.`,
   )
   expect(loadAgentSystemPrompt({ systemPrompt: 'gone.md' }, cwd)).rejects.toThrow('does not exist')
+})
+
+test('the types of the library pass the type check of the project that uses it', async () => {
+  const compilerOptions = {
+    lib: ['ESNext', 'DOM'],
+    target: 'ESNext',
+    module: 'Preserve',
+    moduleResolution: 'bundler',
+    typeRoots: [join(import.meta.dir, '../../node_modules/@types')],
+    types: ['bun'],
+    allowImportingTsExtensions: true,
+    noEmit: true,
+    skipLibCheck: true,
+    strict: true,
+  }
+  const cwd = makeScriptProject({
+    'tsconfig.json': JSON.stringify({ compilerOptions, files: ['script.ts'] }),
+    'script.ts': `
+      import { getChain, loadConfig, run, substituteVars, type DirectRunOptions } from 'forkhestra'
+      const config = await loadConfig('.')
+      const { steps, chainPrompt }: { steps: object[]; chainPrompt: string | undefined } =
+        substituteVars(getChain(config!, 'a'), { FEATURE: 'login' })
+      const agentConfig = config?.agents?.['writer']
+      const options: DirectRunOptions = { agent: 'writer', agentConfig, cwd: '.', loop: true }
+      const code: number | null = (await run(options)).exitCode
+      console.log(steps, chainPrompt, code)
+    `,
+  })
+  const check = Bun.spawn([process.execPath, 'check'], { cwd, stdout: 'pipe', stderr: 'ignore' })
+  expect(await check.stdout.text()).toBe('')
+  expect(await check.exited).toBe(0)
 })

@@ -30,7 +30,11 @@ export function stepEnvironment(
 }
 
 /** Elsewhere the number identifies the step. */
-function scopeVariable(step: StepNode, iteration: number, { state }: Ports) {
+function scopeVariable(
+  step: StepNode,
+  iteration: number,
+  { state }: Ports,
+): Record<string, string> {
   if (!isScoped(step)) return {}
   return { FORKHESTRA_SCOPE: [...currentPlace(step, state()).scope, `i${iteration}`].join('/') }
 }

@@ -56,7 +56,11 @@ async function runOnce(
 ): Promise<Buffer> {
   if (limits.stop?.aborted === true) throw new StopError('stopped before git was started')
   const child = start(cwd, args, env)
-  const said = Promise.all([child.stdout.bytes(), child.stderr.text(), child.exited])
+  const said = Promise.all([
+    Bun.readableStreamToBytes(child.stdout),
+    Bun.readableStreamToText(child.stderr),
+    child.exited,
+  ])
   return waitForOwn(child.pid, finish())
 
   async function finish(): Promise<Buffer> {
