@@ -39,7 +39,7 @@ export const FORKHESTRA: Program = {
   prefix: '[forkhestra] Error',
   commands: COMMANDS,
   fallback: 'run',
-  reserved: new Set('ui watch worker workers store upgrade uninstall'.split(' ')),
+  reserved: new Set('ui worker workers store upgrade uninstall'.split(' ')),
   async help() {
     const commands = columns(await summariesOf(FORKHESTRA))
     return `${renderHelp(runCommand)}\n\nCommands:\n${commands.join('\n')}`

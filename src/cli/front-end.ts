@@ -1,4 +1,5 @@
 import { UserError } from '../base/errors.ts'
+import { isTerminal } from '../base/linux/is-terminal.ts'
 import { loadConfiguration, type Configuration } from '../host/configuration.ts'
 import type { FrontEnd } from '../host/front-end.ts'
 import { openProject, pathFromProject, projectLines, type Project } from '../host/project.ts'
@@ -72,4 +73,9 @@ async function confirm(question: string): Promise<boolean> {
 /** Ctrl-C before the run started. */
 class Interrupted extends UserError {
   override readonly exitCode = 130
+}
+
+/** Whether there is a terminal that a whole screen can be drawn on. */
+export function hasScreen(): boolean {
+  return isTerminal(0) && isTerminal(1) && process.env['TERM'] !== 'dumb'
 }

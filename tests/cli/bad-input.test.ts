@@ -104,7 +104,7 @@ const usage: readonly (readonly [readonly string[], string])[] = [
   [['ok', 'A=1', 'A=2'], "The variable 'A' is given twice."],
   [['ok → ok'], "Join agents with '->', not with '→'."],
   [['ok', '--cwd', 'ok'], 'The path for --cwd is not a folder: ok'],
-  [['watch'], "'watch' is reserved for a later version."],
+  [['ui'], "'ui' is reserved for a later version."],
   [['completions', 'tcsh'], "No completions for 'tcsh'."],
 ]
 

@@ -78,7 +78,7 @@ test.each([
   expect(stderr).toContain(hint)
 })
 
-test.each(['ui', 'watch', 'worker', 'workers', 'store', 'upgrade', 'uninstall'])(
+test.each(['ui', 'worker', 'workers', 'store', 'upgrade', 'uninstall'])(
   '%s is reserved, and forkhestra run starts an agent of that name',
   async (word) => {
     const cwd = makeProject({ [word]: sh(`echo agent ${word}`) })

@@ -1,5 +1,5 @@
 import type { Command, Options } from '../command.ts'
-import { CWD, JSON_OBJECT, LIMIT_OPTIONS, NO_TITLE, ORPHANS, VERBOSE } from './run.ts'
+import { CWD, JSON_OBJECT, LIMIT_OPTIONS, LIVE, NO_TITLE, ORPHANS, VERBOSE } from './run.ts'
 
 const RECORD_OPTIONS: Options = { ...CWD, ...JSON_OBJECT }
 
@@ -64,6 +64,19 @@ export const RECORD_COMMANDS = {
       ...RECORD_OPTIONS,
     },
     run: async (input) => (await import('../records/show-run.ts')).showRun(input),
+  },
+  watch: {
+    summary: 'Watch a run on the whole terminal; press ? for the keys.',
+    usage: ['forkhestra watch [RUN]'],
+    examples: [
+      ['forkhestra watch', 'the newest run, also one that was started in another terminal'],
+      [
+        'forkhestra watch x7k2m',
+        'a run by the beginning or the end of its id, also a finished one',
+      ],
+    ],
+    options: CWD,
+    run: async (input) => (await import('../records/watch-run.ts')).watchRun(input),
   },
   logs: {
     summary: 'Print the output of a run.',
@@ -144,6 +157,7 @@ export const RECORD_COMMANDS = {
         help: 'the original prompt, if the record does not contain all of it',
       },
       ...LIMIT_OPTIONS,
+      ...LIVE,
       ...VERBOSE,
       ...NO_TITLE,
       json: { help: 'print one JSON event per line on stdout' },

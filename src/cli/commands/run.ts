@@ -17,6 +17,9 @@ export const ORPHANS: Options = {
 export const VERBOSE: Options = {
   verbose: { short: 'v', help: 'print everything in full, and where each prompt comes from' },
 }
+export const LIVE: Options = {
+  live: { help: 'show the run on the whole terminal, like forkhestra watch' },
+}
 export const NO_TITLE: Options = {
   'no-title': { help: 'leave the title of the terminal window as it is' },
 }
@@ -94,6 +97,7 @@ export const runCommand: Command = {
     anyway: { help: 'start even if another run is active in this working tree' },
     ...ORPHANS,
     'dry-run': { help: 'print what would run, and exit' },
+    ...LIVE,
     ...VERBOSE,
     ...NO_TITLE,
     json: { help: 'print one JSON event per line on stdout' },

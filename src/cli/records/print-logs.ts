@@ -22,16 +22,21 @@ import { replayRun, type ReplayTarget } from '../../host/records/replay-run.ts'
 import { withQueueState } from '../../host/records/with-queue.ts'
 
 /** The command `logs`: exit code 1 if a followed run dies. */
-export async function printLogs(input: Input): Promise<number> {
+export async function printLogs(input: Input, isFollowed = input.flag('follow')): Promise<number> {
   if (input.flag('raw') && input.flag('json')) {
     throw new UsageError('--raw and --json cannot be combined.')
   }
   const part = readPart(input)
   const run = chooseRun(input, recordsFor(input))
-  return reportingDamage(run, () => print(input, run, part))
+  return reportingDamage(run, () => print(input, run, part, isFollowed))
 }
 
-async function print(input: Input, run: RunBrief, part: RunPart): Promise<number> {
+async function print(
+  input: Input,
+  run: RunBrief,
+  part: RunPart,
+  isFollowed: boolean,
+): Promise<number> {
   checkPart(run, part)
   leaveOnSignals()
   const closed = new AbortController()
@@ -49,7 +54,7 @@ async function print(input: Input, run: RunBrief, part: RunPart): Promise<number
   })
   const end = await replayRun(run.folder, makeTarget(input, terminal, run), {
     part,
-    isFollowed: input.flag('follow'),
+    isFollowed,
     closed: closed.signal,
   })
   if (!input.flag('json') && !input.flag('raw') && end !== 'closed') printQueue(run, terminal)

@@ -78,6 +78,11 @@ export function readLog(log: string, offset: number, length: number): Uint8Array
   }
 }
 
+/** How much has been printed into a log, including what was left out. */
+export function endOfLog(log: string): number {
+  return Math.max(...partsOf(log, Infinity).map(({ from, length }) => from + length))
+}
+
 function partsOf(log: string, end: number): Part[] {
   const { size } = statSync(log)
   const whole = { path: log, from: 0, at: 0, length: size }

@@ -262,7 +262,7 @@ function lostTime({ clock, skippedMs = 0, ended }: RunState, lastBeat = 0): numb
 }
 
 /** `life` is that of the lock's holder; a run that ended cleanly has none. */
-function statusOf(
+export function statusOf(
   state: RunState,
   life: 'alive' | 'dead' | 'unknown' | undefined,
 ): RunBrief['status'] {

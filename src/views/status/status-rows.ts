@@ -88,7 +88,7 @@ function describeStep(
   ]
 }
 
-function describeDoing(doing: Doing | undefined, now: number): Part {
+export function describeDoing(doing: Doing | undefined, now: number): Part {
   if (doing === undefined) return []
   const time = stopwatch(now - doing.since)
   switch (doing.kind) {
@@ -110,7 +110,7 @@ function describeDoing(doing: Doing | undefined, now: number): Part {
 }
 
 /** `waiting 1 h 53 min for the limit, until 23:00`. */
-function describeWait({ why, until }: EventOf<'waiting'>, now: number): Part {
+export function describeWait({ why, until }: EventOf<'waiting'>, now: number): Part {
   const left = formatDuration(Math.max(0, Date.parse(until) - now))
   const [, clockTime] = localTime(until).split(' ')
   return why === 'quota'
@@ -119,7 +119,7 @@ function describeWait({ why, until }: EventOf<'waiting'>, now: number): Part {
 }
 
 /** `41.0k tok $1.20/$20.00`; of the tokens, only a budget stays in a narrow row. */
-function describeSpent({ spent }: RunState, { costUsd, tokens, ms }: SpendingLimits): Part {
+export function describeSpent({ spent }: RunState, { costUsd, tokens, ms }: SpendingLimits): Part {
   const count = countTokens(spent)
   const of = (limit: number | undefined, format: (value: number) => string) =>
     limit === undefined ? '' : `/${format(limit)}`
@@ -150,7 +150,7 @@ function fitParts(parts: readonly Part[], width: number): string {
 }
 
 /** `38s`, `4m12s`, `2h05m`. */
-function clock(ms: number): string {
+export function clock(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000))
   const [minutes, hours] = [Math.floor(seconds / 60), Math.floor(seconds / 3600)]
   const two = (count: number) => String(count % 60).padStart(2, '0')

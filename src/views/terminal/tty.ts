@@ -1,5 +1,6 @@
 import { writeSync } from 'node:fs'
 import { KeyParser, type Key } from './keys.ts'
+import type { TerminalWriter } from './terminal-writer.ts'
 
 /** Escape sequences for taking over the terminal, and for restoring it. */
 export interface Modes {
@@ -33,15 +34,18 @@ export interface TtyEvents {
 export class Tty {
   readonly #modes: Modes
   readonly #events: TtyEvents
+  readonly #writer: TerminalWriter | undefined
   readonly #keys = new KeyParser()
   #escapeTimer: Timer | undefined
   #isWanted = false
   #isEntered = false
   #left: Promise<void> = Promise.resolve()
 
-  constructor(modes: Modes, events: TtyEvents) {
+  /** Without a `writer`, a terminal that nobody reads blocks the process. */
+  constructor(modes: Modes, events: TtyEvents, writer?: TerminalWriter) {
     this.#modes = modes
     this.#events = events
+    this.#writer = writer
     const { stdin, stdout } = process
     stdin.on('data', (chunk: Buffer) => this.#read(chunk))
     stdin.on('end', () => events.onGone())
@@ -101,7 +105,7 @@ export class Tty {
       clearTimeout(this.#escapeTimer)
       process.stdin.pause()
       setRawMode(false)
-      this.#left = flush(this.#modes.leave)
+      this.#left = this.#flush(this.#modes.leave)
     }
     await this.#left
   }
@@ -125,7 +129,21 @@ export class Tty {
   }
 
   write(text: string): void {
-    if (text !== '') process.stdout.write(text)
+    if (text === '') return
+    if (this.#writer === undefined) process.stdout.write(text)
+    else void this.#writer.write(Buffer.from(text))
+  }
+
+  async #flush(text: string): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const timer = setTimeout(resolve, FLUSH_MS)
+    if (this.#writer === undefined) process.stdout.write(text, () => resolve())
+    else {
+      this.write(text)
+      void this.#writer.drain().then(resolve)
+    }
+    await promise
+    clearTimeout(timer)
   }
 
   /** Last resort, if the program exits without `leave`. */
@@ -147,12 +165,4 @@ function setRawMode(isRaw: boolean): void {
   } catch {
     // The terminal is gone.
   }
-}
-
-async function flush(text: string): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  const timer = setTimeout(resolve, FLUSH_MS)
-  process.stdout.write(text, () => resolve())
-  await promise
-  clearTimeout(timer)
 }
