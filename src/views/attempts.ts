@@ -61,7 +61,7 @@ function describeMerge({ result, files = [], detail }: NonNullable<Attempt['merg
 }
 
 /** How an iteration ended, for every kind of outcome. */
-function describeEnding(outcome: Outcome): string {
+export function describeEnding(outcome: Outcome): string {
   if (outcome.kind === 'spawn_failed') return `could not be started: ${outcome.error}`
   return describeOutcome(outcome) || outcome.kind.replaceAll('_', ' ')
 }

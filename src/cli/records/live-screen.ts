@@ -1,3 +1,4 @@
+import { hasColour } from '../../base/terminal/colour.ts'
 import * as ask from '../../host/records/ask-run.ts'
 import type { ProjectRecords } from '../../host/records/place.ts'
 import { readRecordedPlan } from '../../host/records/recorded-plan.ts'
@@ -15,7 +16,7 @@ export function openLiveScreen(
   return new LiveSession({
     id,
     reader: new RecordReader(folder),
-    hasColour: !process.env['NO_COLOR'],
+    hasColour: hasColour(1),
     readPlan: () => readPlanFacts(folder),
     ask(action) {
       if (action === 'retry_now') {

@@ -8,7 +8,7 @@ import { keyOfScope } from '../../records/events/tree.ts'
 import { iterationPath, scopeKey, taskPath } from '../../records/journal/paths.ts'
 import { describeTaskEnd } from '../describe-task.ts'
 import { describeLimit, describeWait, REFUSALS } from '../describe.ts'
-import { describeEnding } from '../show-steps.ts'
+import { describeEnding } from '../attempts.ts'
 import type { LogLine } from './log-lines.ts'
 
 /** One start of the agent of a step, or of a sub-agent. */
