@@ -40,6 +40,8 @@ export interface Input {
   /** All values of an option that repeats. */
   texts(option: string): readonly string[]
   flag(option: string): boolean
+  /** How often a flag is given: twice in `-vv`. */
+  count(flag: string): number
   /** A hint for a command or prompt without quotes: `Quote the command: …`. */
   readonly quoteHint: string | undefined
 }
@@ -67,7 +69,7 @@ export const COMMON_OPTIONS: Options = {
 /** Reads the arguments of a command and refuses unknown options. */
 export function parseInput(args: readonly string[], command: Command): Input {
   const options: Options = { ...command.options, ...COMMON_OPTIONS }
-  const flags = new Set<string>()
+  const flags: string[] = []
   const values = new Map<string, string[]>()
   const positionals: string[] = []
   let rest: readonly string[] = []
@@ -91,21 +93,22 @@ export function parseInput(args: readonly string[], command: Command): Input {
       const hint = isQuotable ? unquoted.hint : undefined
       const value = readOption(token, args, options, command.guesses, hint)
       const known = values.get(name) ?? []
-      if (value === undefined) flags.add(name)
+      if (value === undefined) flags.push(name)
       else if (known.length > 0 && options[name]?.repeats !== true)
         throw new UsageError(`Option ${rawName} is given twice.`)
       else values.set(name, [...known, value])
     }
   }
   const surplus = command.words?.length === 0 ? [...positionals, ...rest][0] : undefined
-  if (surplus !== undefined && !flags.has('help'))
+  if (surplus !== undefined && !flags.includes('help'))
     throw new UsageError(`Unexpected argument '${surplus}'.`, `Usage: ${command.usage[0]}`)
   return {
     positionals,
     rest,
     text: (option) => values.get(option)?.at(-1),
     texts: (option) => values.get(option) ?? [],
-    flag: (option) => flags.has(option),
+    flag: (option) => flags.includes(option),
+    count: (flag) => flags.filter((name) => name === flag).length,
     quoteHint: unquoted?.hint,
   }
 }

@@ -65,6 +65,7 @@ interface Stopping {
 
 /** Writes a view's output to stdout and stderr. */
 export class Terminal implements Output {
+  readonly isColoured: boolean
   readonly #out: Stream
   readonly #err: Stream
   readonly #knownState: string
@@ -75,8 +76,8 @@ export class Terminal implements Output {
     const isDumb = env['TERM'] === 'dumb'
     this.#isStatic = isDumb || Boolean(env['CI'])
     this.#knownState = isDumb ? '' : KNOWN_STATE
-    const isColoured = hasColour(1, env) || hasColour(2, env)
-    this.#dim = isColoured ? (text) => `${DIM}${text}${NOT_DIM}` : String
+    this.isColoured = hasColour(1, env)
+    this.#dim = this.isColoured || hasColour(2, env) ? (text) => `${DIM}${text}${NOT_DIM}` : String
     const open = (fd: 1 | 2, onProblem: WriteProblem, shared?: Stream): Stream => {
       const cursor = shared?.cursor ?? {
         isAtLineStart: true,

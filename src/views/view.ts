@@ -11,6 +11,8 @@ export interface LineStyle {
 }
 
 export interface Output {
+  /** Whether our own text may be coloured. */
+  readonly isColoured?: boolean
   /**
    * Raw output of an agent; with a prefix, whole lines that begin with it. A promise asks the caller to
    * wait before sending more.

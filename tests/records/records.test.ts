@@ -11,12 +11,20 @@ import {
   Running,
   shell,
 } from '../support/forkhestra.ts'
+import { until } from '../support/until.ts'
 import { makeProject, sh, type Files } from '../support/project.ts'
 import { MadeRecord, RECORDS } from '../support/records.ts'
 
 const project = (files: Files = {}) => makeProject({ 'forge/keep': '', ...files })
+const eventsOf = (cwd: string) =>
+  idsOf(cwd)
+    .map((id) => join(cwd, RECORDS, id, 'events.ndjson'))
+    .map((path) => (existsSync(path) ? readFileSync(path, 'utf8') : ''))
+    .join('')
 const idsOf = (cwd: string) =>
-  readdirSync(join(cwd, RECORDS)).filter((name) => !name.startsWith('.'))
+  (existsSync(join(cwd, RECORDS)) ? readdirSync(join(cwd, RECORDS)) : []).filter(
+    (name) => !name.startsWith('.'),
+  )
 
 /** Runs the program and returns what it printed, with what differs each time replaced. */
 async function output(args: readonly string[], cwd: string): Promise<string> {
@@ -97,6 +105,8 @@ const SLOW = sh(
   'while [ ! -e go ]; do sleep 0.02; done',
   'echo end',
 )
+
+const SLOW_REST = 'echo ready; while [ ! -e go ]; do sleep 0.02; done; echo end'
 
 describe('runs', () => {
   test('says where records are kept if there are none', async () => {
@@ -373,6 +383,82 @@ describe('logs', () => {
     expect(second.stdout).toContain('[forkhestra] Running: ./loud\nto stdout 1\n')
     expect(second.stdout).not.toContain('Iteration')
     expect(second.stdout).not.toContain('steps)')
+  })
+
+  test('shows the last lines, those since some time, and when they were printed', async () => {
+    const cwd = project({ loud })
+    await forkhestra(['./loud:3'], { cwd })
+    const logs = async (...args: string[]) => {
+      const { stdout, stderr } = await forkhestra(['logs', ...args], { cwd })
+      return (stdout + stderr).trimEnd().split('\n')
+    }
+    expect(await logs('--tail', '0', '--raw')).toEqual([''])
+    expect(await logs('--tail', '2')).toEqual(['', '[forkhestra] Chain complete (1/1 steps)'])
+    expect(await logs('--tail', '3', '--raw')).toEqual((await logs('--raw')).slice(-3))
+    expect(await logs('--tail', '1', '--json')).toEqual((await logs('--json')).slice(-1))
+    const timed = await logs('--timestamps')
+    expect(timed.filter((line) => !/^\d\d-\d\d \d\d:\d\d:\d\d(?: |$)/.test(line))).toEqual([])
+    const untimed = timed.map((line) => line.slice(15))
+    expect(untimed).toContain('to stdout 2')
+    expect(untimed).toContain('[forkhestra] Iteration 2/3')
+    expect(await logs('--since', '1ms')).toEqual([''])
+    expect(await logs('--since', '1h')).toContain('to stdout 1')
+    for (const args of [
+      ['--timestamps', '--json'],
+      ['--tail', 'x'],
+      ['--since', 'x'],
+    ])
+      expect((await forkhestra(['logs', ...args], { cwd })).code).toBe(2)
+  })
+
+  test('follows a run from its last lines on', async () => {
+    const cwd = project({ slow: sh('seq 50', SLOW_REST) })
+    const run = new Running(['./slow'], { cwd })
+    await until(() => eventsOf(cwd).includes('"bytes":147,'))
+    const follower = new Running(['logs', '--follow', '--tail', '2'], { cwd })
+    await follower.printed('ready')
+    writeFileSync(join(cwd, 'go'), '')
+    await run.finished
+    const { stdout } = await follower.finished
+    expect(stdout).toStartWith('50\nready\nend\n')
+  })
+
+  test('shows the results of tools, and failed ones in red on a terminal', async () => {
+    const tool = (id: string) => ({
+      type: 'assistant',
+      message: { id, content: [{ type: 'tool_use', id, name: 'Bash', input: { command: id } }] },
+    })
+    const result = (id: string, content: unknown, isError = false) => ({
+      type: 'user',
+      message: {
+        content: [{ type: 'tool_result', tool_use_id: id, is_error: isError, content }],
+      },
+    })
+    const long = Array.from({ length: 12 }, (_, index) => `line ${index}`).join('\n')
+    const events = [
+      tool('one'),
+      result('one', [{ type: 'text', text: long }]),
+      tool('two'),
+      result('two', 'it broke', true),
+      { type: 'result', is_error: false },
+    ]
+    const configuration = { agents: { a: { systemPromptText: 'Go.' } }, chains: {} }
+    const cwd = project({
+      'forge/orch/chains.json': JSON.stringify(configuration),
+      said: events.map((event) => `${JSON.stringify(event)}\n`).join(''),
+      claude: sh('cat said'),
+    })
+    const env = { IS_SANDBOX: '1', USER: 'me' }
+    await forkhestra(['a', '-p', 'Go'], { cwd, env })
+    const logs = async (...args: string[]) => (await forkhestra(['logs', ...args], { cwd })).stdout
+    expect(await logs()).toContain('[Bash] one\n[Bash] two\n[Bash] failed: it broke\n')
+    expect(await logs('-v')).toContain(
+      '  | line 9\n  | … 2 more lines (-vv shows all)\n[Bash] two\n',
+    )
+    expect(await logs('-vv')).toContain('  | line 10\n  | line 11\n[Bash] two\n')
+    expect(await logs('-v')).toContain('[Bash] failed: it broke\n  | it broke\n')
+    expect(await logs('--color', 'always')).toContain('\u001b[31m[Bash] failed: it broke\u001b[39m')
+    expect(await logs('--timestamps', '-v')).toMatch(/^\d\d-\d\d \d\d:\d\d:\d\d {3}\| line 9$/m)
   })
 
   test('gives the raw bytes of both streams', async () => {

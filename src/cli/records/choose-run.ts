@@ -77,7 +77,7 @@ export function readFilter(input: Input): RunFilter {
 }
 
 /** The time in ms from which on something is shown. */
-function readSince(input: Input): number {
+export function readSince(input: Input): number {
   const text = input.text('since')
   return text === undefined ? 0 : Date.now() - parseDuration(text, '--since')
 }

@@ -10,14 +10,16 @@ import { JsonView } from '../../views/json.ts'
 import { PlainView } from '../../views/plain.ts'
 import { describeCounts, resumeCommand } from '../../views/runs.ts'
 import { isOfPart, RawView, type RunPart } from '../../views/replay.ts'
+import { LogLines } from '../../views/log-lines.ts'
 import { Terminal } from '../../views/terminal.ts'
+import type { Output } from '../../views/view.ts'
 import { cwdOption } from '../../views/describe.ts'
 import { UsageError, type Input } from '../command.ts'
 import { CannotPrint } from '../print.ts'
 import { currentProject } from '../../host/project.ts'
 import { isChat } from '../../host/records/plan-in.ts'
 import { reportingDamage } from '../../host/records/foreign.ts'
-import { chooseRun, findSteps, readCopy, readNumber, recordsFor } from './choose-run.ts'
+import { chooseRun, findSteps, readCopy, readNumber, readSince, recordsFor } from './choose-run.ts'
 import { replayRun, type ReplayTarget } from '../../host/records/replay-run.ts'
 import { withQueueState } from '../../host/records/with-queue.ts'
 
@@ -26,6 +28,8 @@ export async function printLogs(input: Input, isFollowed = input.flag('follow'))
   if (input.flag('raw') && input.flag('json')) {
     throw new UsageError('--raw and --json cannot be combined.')
   }
+  if (input.flag('timestamps') && input.flag('json'))
+    throw new UsageError('--timestamps is not needed with --json: each event has its time.')
   const part = readPart(input)
   const run = chooseRun(input, recordsFor(input))
   return reportingDamage(run, () => print(input, run, part, isFollowed))
@@ -52,11 +56,26 @@ async function print(
       closed.abort()
     },
   })
-  const end = await replayRun(run.folder, makeTarget(input, terminal, run), {
-    part,
-    isFollowed,
-    closed: closed.signal,
+  const lines = new LogLines(terminal, {
+    hasTimes: input.flag('timestamps'),
+    tail: readNumber(input, 'tail', 0),
+    since: readSince(input),
   })
+  const isPartly = ['timestamps', 'tail', 'since'].some(
+    (name) => input.flag(name) || input.text(name) !== undefined,
+  )
+  const target = makeTarget(input, isPartly ? lines : terminal, run)
+  const onEvent = (event: RunEvent) => {
+    lines.begin(event.at)
+    target.onEvent?.(event)
+  }
+  const onCaughtUp = () => lines.catchUp()
+  const end = await replayRun(
+    run.folder,
+    { ...target, onEvent, onCaughtUp },
+    { part, isFollowed, closed: closed.signal },
+  )
+  await lines.end()
   if (!input.flag('json') && !input.flag('raw') && end !== 'closed') printQueue(run, terminal)
   if (end === 'dead') {
     terminal.warn('[forkhestra] The process of this run is dead, and the run has not ended.')
@@ -131,7 +150,7 @@ function checkIteration({ id, folder }: RunBrief, { step, copy }: RunPart, wante
   throw new UserError(`${what} has no iteration ${wanted}: ${rest}.`, `See: forkhestra show ${id}`)
 }
 
-function makeTarget(input: Input, terminal: Terminal, { folder }: RunBrief): ReplayTarget {
+function makeTarget(input: Input, terminal: Output, { folder }: RunBrief): ReplayTarget {
   const warn = (text: string) => terminal.warn(indentRest(`[forkhestra] ${text}`))
   if (input.flag('raw'))
     return { view: new RawView(terminal, input.text('task')), kind: 'raw', warn }
@@ -139,7 +158,9 @@ function makeTarget(input: Input, terminal: Terminal, { folder }: RunBrief): Rep
     // A named task is shown in full.
     const isVerbose = input.flag('verbose') || input.text('task') !== undefined
     const view = new PlainView(terminal, isVerbose, { isChat: isChat(folder) })
-    return { view, kind: 'plain', warn }
+    const count = input.count('verbose')
+    const results = count === 0 ? {} : ({ results: count === 1 ? 'cut' : 'whole' } as const)
+    return { view, kind: 'plain', warn, ...results }
   }
   let current: RunEvent | undefined
   // The view's text gets the time of its event.

@@ -10,12 +10,14 @@ export type FollowEnd = 'read' | 'ended' | 'dead'
 /**
  * All events of a journal and, if it is followed, those that arrive while a process runs it
  * or its queue. `lifeOfDriver` is called before each read, so that nothing the process
- * wrote last is missed; it returns undefined after a clean end.
+ * wrote last is missed; it returns undefined after a clean end. `onRead` is called when all events so far
+ * were read.
  */
 export async function* followEvents(
   folder: string,
   isFollowed: boolean,
   lifeOfDriver: () => 'alive' | 'dead' | 'unknown' | undefined,
+  onRead: () => void | Promise<void> = () => undefined,
 ): AsyncGenerator<RunEvent, FollowEnd> {
   let [from, hasEnded, hasQueueWorker] = [0, false, false]
   for (;;) {
@@ -28,6 +30,7 @@ export async function* followEvents(
       yield event
     }
     if (!isFollowed) return 'read'
+    await onRead()
     const isDead = life === 'dead' && (hasQueueWorker || !hasEnded)
     if (isDead || (life === undefined && !hasEnded)) return 'dead'
     if (life === undefined || life === 'dead') return 'ended'

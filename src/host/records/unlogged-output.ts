@@ -43,6 +43,11 @@ export class UnloggedOutput {
     }
   }
 
+  /** The log of a running iteration. */
+  logOf(scope: readonly string[]): string | undefined {
+    return this.#logs.get(keyOfScope(scope))?.next?.log
+  }
+
   /** Events for all these bytes, once. */
   take(): Output[] {
     const found = [...this.#logs.values()].flatMap(({ next }) => this.#rest(next) ?? [])

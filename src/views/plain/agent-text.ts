@@ -2,6 +2,7 @@ import { printable } from '../../base/terminal/printable.ts'
 import type { EventOf, OutputChunk } from '../../records/events/event.ts'
 import { TaskLines } from '../describe-task.ts'
 import { describeTool } from '../describe.ts'
+import { makePaint } from '../terminal/columns.ts'
 import type { Output } from '../view.ts'
 
 /** Shows an agent's output, messages and tool calls; with --verbose also those of its sub-agents. */
@@ -44,7 +45,12 @@ export class AgentText {
   /** Shows failed tools, and with --verbose their changes. */
   toolEnd(event: EventOf<'tool_ended'>): void {
     const { name, error, diff } = event
-    if (error !== undefined) this.#add(event, `[${printable(name)}] failed: ${error}`)
+    if (error !== undefined) {
+      const words = `[${printable(name)}] failed: ${error}`
+      // Lines of sub-agents have no colours.
+      const isRed = this.#screen.isColoured === true && event.task === undefined
+      this.#add(event, isRed ? makePaint(true).red(words) : words)
+    }
     if (diff !== undefined && this.#isVerbose) this.#add(event, diff.trimEnd())
   }
 

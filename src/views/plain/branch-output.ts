@@ -21,6 +21,10 @@ export class BranchOutput implements Output {
     this.#prefix = prefix
   }
 
+  get isColoured(): boolean {
+    return this.#screen.isColoured === true
+  }
+
   bytes(stream: 'out' | 'err', bytes: Uint8Array): void | Promise<void> {
     const lines = this.#unfinished[stream].push(bytes)
     if (lines.length > 0) return this.#screen.bytes(stream, lines, this.#prefix)
