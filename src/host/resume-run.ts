@@ -28,6 +28,7 @@ import {
   restoreTexts,
   withoutConfigurationText,
   type MissingText,
+  type Sources,
 } from './plan-texts.ts'
 import { agentsOf } from './queue/configuration.ts'
 import { refuseUnsound, renewStore } from './queue/store.ts'
@@ -36,7 +37,7 @@ import { isChat } from './records/plan-in.ts'
 import { recordsOf, type ProjectRecords } from './records/place.ts'
 import { readRecordedPlan } from './records/recorded-plan.ts'
 import type { ReadyRun } from './run-session.ts'
-import { nameIn, secretsOf, webhooksIn } from './secrets.ts'
+import { nameIn, secretsOf, webhooksIn, webhooksOf } from './secrets.ts'
 import { VERSION } from './version.ts'
 import { takeWorkingTree } from './working-tree.ts'
 
@@ -252,32 +253,42 @@ export async function readRecorded(
   const isOlder = found.version !== VERSION
   const warnings = isOlder ? [`the run was started by forkhestra ${found.version}`] : []
   const { content, changes } = await compareConfiguration(plan, env)
-  const { notify, lost } = restoreNotify(plan.notify, { ...env, ...webhooksIn(content) })
+  const { notify, webhooks, lost } = restoreNotify(plan.notify, webhooksIn(content), env)
   const known = { ...plan, ...dropUndefined({ notify }) }
-  return { plan: withSecrets(id, known, env, content, prompt), warnings, content, changes, lost }
+  const whole = withSecrets(id, known, env, { content, prompt, webhooks })
+  return { plan: whole, warnings, content, changes, lost }
 }
 
-/** Fills in the secrets of notifications, and drops those with others: they must not prevent a resume. */
-function restoreNotify(recorded: Plan['notify'], known: Record<string, string>) {
-  const found = recorded?.map((target) => unmask(target, known))
+/** Drops recipients with an unknown secret: they must not prevent a resume. Returns the URLs of all others by name. */
+function restoreNotify(
+  recorded: Plan['notify'],
+  configured: Record<string, string>,
+  env: Record<string, string>,
+) {
+  const found = recorded?.map((target) => unmask(target, { ...env, ...configured }))
   const notify = found?.filter(({ missing }) => missing.length === 0).map(({ value }) => value)
-  return { notify, lost: (found?.length ?? 0) - (notify?.length ?? 0) }
+  // The names depend on the positions in the whole list.
+  const inPlan = webhooksOf(
+    found?.map(({ value }) => value),
+    env,
+  )
+  const lost = (found?.length ?? 0) - (notify?.length ?? 0)
+  return { notify, webhooks: { ...configured, ...inPlan }, lost }
 }
 
 function withSecrets(
   id: string,
   whole: Plan,
   env: Record<string, string>,
-  content: ChainsConfig | undefined,
-  prompt: string | undefined,
+  { content, prompt, webhooks }: Sources & { readonly webhooks: Record<string, string> },
 ): Plan {
   const { plan: recorded, text } = withoutConfigurationText(whole)
   if (prompt !== undefined && !findMissingTexts(recorded).some(({ isPrompt }) => isPrompt)) {
     throw refusePrompt(id, recorded, env)
   }
-  const known = { ...env, ...webhooksIn(content), ...configuredSecrets(recorded, content) }
+  const known = { ...env, ...webhooks, ...configuredSecrets(recorded, content) }
   const named = secretsOf(unmask(recorded, known).value, env, content?.agents ?? {})
-  const mask = new Mask({ ...webhooksIn(content), ...named })
+  const mask = new Mask({ ...webhooks, ...named })
   const restored = restoreTexts(recorded, { content, prompt }, mask)
   const { value, missing } = unmask(restored, known)
   if (missing.length > 0) throw refusal(id, missing, findMissingTexts(restored), prompt)

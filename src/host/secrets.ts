@@ -1,3 +1,4 @@
+import type { Environment } from '../base/environment.ts'
 import { unmask, type Mask } from '../base/secrets/mask.ts'
 import { MASKED } from '../base/secrets/encodings.ts'
 import { isSecretName } from '../base/secrets/names.ts'
@@ -40,8 +41,15 @@ export function secretsOf(
       secrets[env[name] === value ? name : isTaken ? `agents.${own}` : own] = value
     }
   }
-  const urls = (plan.notify ?? []).map(({ url, urlEnv = '' }) => url ?? env[urlEnv])
-  return { ...secrets, ...secretUrls('notify', urls) }
+  return { ...secrets, ...webhooksOf(plan.notify, env) }
+}
+
+/** The URLs of the webhooks of a plan, some of which are in variables. */
+export function webhooksOf(notify: Plan['notify'] = [], env: Environment): Record<string, string> {
+  return secretUrls(
+    'notify',
+    notify.map(({ url, urlEnv = '' }) => url ?? env[urlEnv]),
+  )
 }
 
 /** The URLs of all webhooks in a configuration, whichever chain is run: its text is recorded. */
@@ -114,6 +122,13 @@ export function findMissingSecrets(
   // A resume reads these from the configuration.
   const configured = [
     ...Object.keys(webhooksIn(content)),
+    // These are in variables.
+    ...Object.keys(
+      webhooksOf(
+        plan.notify?.map(({ url: __, ...rest }) => rest),
+        env,
+      ),
+    ),
     ...allSteps(plan).flatMap((step) =>
       Object.keys(step.policy.env).map((name) => nameIn(step, name)),
     ),

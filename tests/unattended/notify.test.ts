@@ -207,10 +207,15 @@ test('the URL of a webhook is in no output and no record', async () => {
 })
 
 describe('a resumed run', () => {
-  const stoppedOnce = async (notify: readonly object[], args: readonly string[] = []) => {
-    const agent = sh('[ -e go ] && echo ORCHESTRA_COMPLETE && exit', 'touch there', 'sleep 300')
+  const stoppedOnce = async (notify: readonly object[], args: readonly string[] = [], env = {}) => {
+    const agent = sh(
+      'echo "$@" >>args',
+      '[ -e go ] && echo ORCHESTRA_COMPLETE && exit',
+      'touch there',
+      'sleep 300',
+    )
     const cwd = makeChain(ONCE, { a: agent }, { notify })
-    const running = startChain(cwd, { args })
+    const running = startChain(cwd, { args, env })
     await fileIn(cwd, 'there')
     process.kill(running.pid, 'SIGKILL')
     await running.finished
@@ -241,6 +246,16 @@ describe('a resumed run', () => {
     expect(code).toBe(0)
     expect(stderr).toContain('Warning: some notifications are off, because the record')
     expect(webhooks.received).toEqual([])
+  })
+
+  test('knows the URL of a webhook in the rest of its plan, too', async () => {
+    await using webhooks = new Webhooks()
+    const env = { HOOK: webhooks.url(`variable/${TOKEN}`) }
+    const cwd = await stoppedOnce([], ['--notify', 'env:HOOK', '--', '--to', env.HOOK], env)
+    const { code, stderr } = await forkhestra(['resume', '--kill-orphans'], { cwd, env })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.not.stringContaining('secret') })
+    expect(kindsIn(webhooks.sentTo(`variable/${TOKEN}`))).toEqual(['end'])
+    expect(readFileSync(join(cwd, 'args'), 'utf8')).toBe(`--to ${env.HOOK}\n`.repeat(2))
   })
 
   test('needs a URL of the command line again', async () => {
