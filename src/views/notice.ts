@@ -6,6 +6,7 @@ import { printable } from '../base/terminal/printable.ts'
 import { describeBudget } from '../chain/plan/policy-lines.ts'
 import type { Plan } from '../chain/plan/plan.ts'
 import { describeOutcome } from '../records/events/describe-outcome.ts'
+import type { EventOf } from '../records/events/event.ts'
 import type { Notice, RunEvent } from '../records/events/schema.ts'
 import { stepOf, type RunState } from '../records/events/state.ts'
 import { isComplete, type StepState } from '../records/events/step-state.ts'
@@ -19,7 +20,7 @@ const LONGEST_REASON = 500
 /** What the reader can do, and in which words. */
 interface Next {
   readonly words: string
-  readonly command?: string | undefined
+  readonly command: string
 }
 
 /** The event for somebody who does not see the run; `state` is the state after it. */
@@ -42,9 +43,7 @@ export function describeNotice(
     ...(step === undefined ? [] : [`Step: ${describePlace(step)}`]),
     ...(reason ? [`Reason: ${reason}`] : []),
     `Spent: ${formatSpent(spent)}${budget === '' ? '' : ` (budget: ${budget})`}`,
-    ...(next === undefined
-      ? []
-      : [`${next.words}${next.command === undefined ? '' : `: ${next.command}`}`]),
+    ...(next === undefined ? [] : [`${next.words}: ${next.command}`]),
   ]
   return {
     ...dropUndefined({ kind }),
@@ -55,6 +54,10 @@ export function describeNotice(
     ...dropUndefined({ next: next?.command }),
     spent,
   }
+}
+
+function isDone({ reason, passed }: EventOf<'step_ended'>): boolean {
+  return isComplete(reason) || passed === true
 }
 
 /** For the end of a run, the step that failed. */
@@ -99,8 +102,7 @@ function headline(
     case 'waiting':
       return `waiting until ${localTime(event.until)}${at}`
     case 'step_ended': {
-      const isDone = isComplete(event.reason) || event.passed === true
-      return `step ${isDone ? 'complete' : 'failed'}${at}`
+      return `step ${isDone(event) ? 'complete' : 'failed'}${at}`
     }
     case 'step_started':
       return `step started${at}`
@@ -142,8 +144,10 @@ function nextAfter(
       words: 'The run continues then; to retry now',
       command: `forkhestra retry-now ${place}`,
     }
-  if (event.type !== 'run_ended') return { words: 'The run continues' }
-  const needs = event.ok ? undefined : describeResumeOptions(state, step)
+  const isOver = event.type === 'run_ended'
+  const hasFailed = isOver ? !event.ok : event.type === 'step_ended' && !isDone(event)
+  const needs = hasFailed ? describeResumeOptions(state, step) : undefined
   if (needs === undefined) return undefined
-  return { words: `To resume${needs.why}`, command: `${resumeCommand(place)}${needs.options}` }
+  const words = `To resume${isOver ? '' : ' when the run has ended'}${needs.why}`
+  return { words, command: `${resumeCommand(place)}${needs.options}` }
 }

@@ -164,7 +164,9 @@ test('waits, blocked agents and half of the budget are reported while the run co
   ])
   expect(notices[0]?.['next']).toStartWith('forkhestra retry-now ')
   expect(notices[1]).toMatchObject({ step: { number: 2, agent: 'asker', name: 'ask' } })
-  expect(notices[1]?.['text']).toEndWith('The run continues')
+  expect(notices[1]?.['text']).toMatch(
+    /\nTo resume when the run has ended: forkhestra resume \S+ --cwd \S+$/,
+  )
   expect(notices[2]?.['spent']).toMatchObject({ costUsd: 0.6 })
 })
 

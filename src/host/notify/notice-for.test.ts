@@ -38,20 +38,24 @@ function noticesOf(
 
 const STEPS = [{ agent: 'a', iterations: 3 }, { agent: 'b' }]
 const PLACE = { scope: ['s1', 'i1'], step: 1, iteration: 1, attempt: 1 }
-const started = (step: number): EventBody => ({
-  type: 'step_started',
+const started = (step: number) => ({
+  type: 'step_started' as const,
   scope: [`s${step}`],
   step,
   agent: 'a',
 })
-const blocked = (step: number): EventBody => ({
-  type: 'step_ended',
+const blocked = (step: number) => ({
+  type: 'step_ended' as const,
   scope: [`s${step}`],
   step,
   agent: 'a',
-  reason: 'blocked',
+  reason: 'blocked' as const,
   iterations: 1,
   failures: 0,
+})
+const inGroup = <Event extends { readonly scope: readonly string[] }>(event: Event) => ({
+  ...event,
+  scope: ['g1', 'r1', ...event.scope],
 })
 const waiting = (seconds: number): EventBody => ({
   type: 'waiting',
@@ -96,15 +100,26 @@ describe('an agent that is blocked', () => {
     ])
   })
 
+  test('is reported once if the run cannot go back again', () => {
+    const steps = [STEPS[1]!, { ...STEPS[0]!, onFail: { goto: 1 } }]
+    const jump: EventBody = { type: 'jump', scope: ['s2'], step: 2, to: 1, count: 1, times: 1 }
+    const events = [started(2), blocked(2), jump, started(2), blocked(2), ended(false)]
+    expect(noticesOf(events, { steps })).toEqual(['step_ended: blocked', 'run_ended: blocked'])
+  })
+
+  test('is reported at once if the run continues after its group', () => {
+    const steps = [{ sequence: STEPS, onFail: 'continue' as const }, { agent: 'c' }]
+    const events = [inGroup(started(1)), inGroup(blocked(1))]
+    expect(noticesOf(events, { steps })).toEqual(['step_ended: blocked'])
+  })
+
   test('is reported at once if others still work', () => {
     const steps = [{ parallel: STEPS }]
-    const inGroup = (event: EventBody, step: number) =>
-      ({ ...event, scope: ['g1', 'r1', `s${step}`] }) as EventBody
     const events = [
       { type: 'group_started' as const, scope: ['g1', 'r1'], group: 'g1', round: 1 },
-      inGroup(started(1), 1),
-      inGroup(started(2), 2),
-      inGroup(blocked(1), 1),
+      inGroup(started(1)),
+      inGroup(started(2)),
+      inGroup(blocked(1)),
     ]
     expect(noticesOf(events, { steps })).toEqual(['step_ended: blocked'])
   })

@@ -1,9 +1,9 @@
 import type { NoticeKind, NotifyTarget } from '../../chain/plan/notify.ts'
 import { groupPolicy, stepsOf, type Plan } from '../../chain/plan/plan.ts'
+import type { OnFail } from '../../chain/plan/policy.ts'
 import type { EventOf } from '../../records/events/event.ts'
 import type { RunEvent } from '../../records/events/schema.ts'
-import type { RunState } from '../../records/events/state.ts'
-import { groupIdOf, groupKeys } from '../../records/events/tree.ts'
+import { stepOf, type RunState } from '../../records/events/state.ts'
 import { waitsOf } from '../../records/events/waits.ts'
 import { limitsOf } from '../../run/policy/budget.ts'
 import { currentStep } from '../../views/runs.ts'
@@ -50,13 +50,19 @@ function isHalfSpent(plan: Plan, state: RunState): boolean {
 }
 
 /** Whether other steps run, or will run, although this one failed. Otherwise the end of the run is reported. */
-function runContinues({ step: number }: EventOf<'step_ended'>, { steps }: RunState, plan: Plan) {
-  const step = [...stepsOf(plan.root), ...plan.recoveries].find((each) => each.number === number)
-  if (step === undefined) return false
-  const groups = groupKeys(step).map((key) => groupPolicy(plan, groupIdOf(key)))
-  const policies = [step.policy, ...groups]
-  return (
-    steps.some(({ isOpen }) => isOpen) ||
-    policies.some((policy) => policy !== undefined && policy.onFail.kind !== 'stop')
+function runContinues(event: EventOf<'step_ended'>, state: RunState, plan: Plan): boolean {
+  const step = [...stepsOf(plan.root), ...plan.recoveries].find(
+    ({ number }) => number === event.step,
   )
+  const { jumps } = stepOf(state, event)
+  const groups = event.scope.map((part) => groupPolicy(plan, part))
+  return (
+    state.steps.some(({ isOpen }) => isOpen) ||
+    [step?.policy, ...groups].some((policy) => mayContinue(policy?.onFail, jumps))
+  )
+}
+
+function mayContinue(onFail: OnFail | undefined, jumps: number): boolean {
+  if (onFail === undefined || onFail.kind === 'stop') return false
+  return onFail.kind !== 'goto' || jumps < onFail.times
 }
