@@ -97,7 +97,7 @@ test('a run of another terminal, in 80 and 140 columns, resized in the middle', 
   await using pty = stage.watch()
   await pty.shows('] npm run build')
   expect(screen(pty)).toEqual([
-    ' * night · RUN · running Ts                     $1.20/$20.00',
+    ' * night · running Ts · RUN                     $1.20/$20.00',
     '  * run                       │ build 2/9 · running · Ts',
     '▾ * build 2/9        Ts $1.20 │ now     Bash npm run build T:TT',
     '    ✓ 1              Ts $1.20 │ ── [log]  changes   prompt  ───────── following',
@@ -110,7 +110,7 @@ test('a run of another terminal, in 80 and 140 columns, resized in the middle', 
   ])
   pty.resize(140, 30)
   await pty.shows('r retry now')
-  expect(pty.lines[0]).toMatch(/^ . night · \S+ · running \d+s {60,}\$1.20\/\$20.00$/)
+  expect(pty.lines[0]).toMatch(/^ . night · running \d+s · \S+ {60,}\$1.20\/\$20.00$/)
   expect(pty.lines.slice(1, 29).map((line) => line.indexOf('│'))).toEqual(Array(28).fill(44))
   // The log, the changes, the prompt, and a search in the whole screen.
   pty.type('\t')
@@ -136,7 +136,7 @@ test('a finished run is shown with its changes, and is not stopped', async () =>
   stage.go('second', 'go')
   expect((await stage.start(...NIGHT).finished).code).toBe(0)
   await using pty = stage.watch()
-  await pty.shows(/^ ✓ night · \S+ · complete \d+s/m)
+  await pty.shows(/^ ✓ night · complete \d+s · \S+/m)
   await pty.shows('reviewed')
   pty.type('s')
   await pty.shows('The run has ended.')
@@ -188,7 +188,7 @@ test('rounds of a group, and sub-agents, are rows below their step', async () =>
   pty.type('j')
   await pty.shows('I am the sub-agent')
   expect(screen(pty).slice(0, 10)).toEqual([
-    ' ✓ (./build -> ./review:1):3 · RUN · complete Ts',
+    ' ✓ (./build -> ./review:1):3 · complete Ts · RUN',
     '  ✓ run                       │ sub-agent lint · done · Ts',
     '▾ ✓ round 2/3              Ts │ ── [log]  changes   prompt  ────────────────────',
     '  ▾ ✓ build                Ts │ I am the sub-agent',
@@ -213,7 +213,7 @@ test('keys stop a run after its iteration and resume it; the last key quits only
   const run = stage.start('./agent:5')
   await run.printed('iteration 1')
   await using pty = stage.watch()
-  await pty.shows('iteration 1')
+  await pty.shows('│ iteration 1')
   pty.type('s')
   await pty.shows('The run will stop after this iteration.')
   await pty.shows('stopping after this iteration')
@@ -222,7 +222,7 @@ test('keys stop a run after its iteration and resume it; the last key quits only
   await pty.shows(/^ ■ .* stopped/m)
   await Bun.file(join(stage.cwd, 'go')).delete()
   pty.type('Ry')
-  await pty.shows('iteration 2')
+  await pty.shows('│ iteration 2')
   expect(pty.text).toMatch(/running \d+s/)
   pty.type('q')
   await pty.shows('The run continues. To watch it again: forkhestra watch ')

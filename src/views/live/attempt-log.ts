@@ -2,7 +2,7 @@ import { printable, printableLines } from '../../base/terminal/printable.ts'
 import type { RunEvent } from '../../records/events/schema.ts'
 import { scopeKey } from '../../records/journal/paths.ts'
 import { describeTool } from '../describe.ts'
-import type { Attempt } from './history.ts'
+import type { Entry } from './history.ts'
 import { LogLines } from './log-lines.ts'
 import type { RecordReader } from './record-reader.ts'
 
@@ -11,7 +11,7 @@ const MOST_BYTES = 4 * 1024 * 1024
 
 /** What one attempt has printed and what happened around it, as far as it was read. */
 export class AttemptLog {
-  readonly attempt: Attempt
+  readonly entry: Entry
   readonly lines = new LogLines()
   readonly #reader: RecordReader
   readonly #isStructured: boolean
@@ -20,14 +20,14 @@ export class AttemptLog {
   #noted = 0
   #log: string
 
-  constructor(attempt: Attempt, reader: RecordReader, isStructured: boolean) {
-    this.attempt = attempt
+  constructor(entry: Entry, reader: RecordReader, isStructured: boolean) {
+    this.entry = entry
     this.#reader = reader
     this.#isStructured = isStructured
-    this.#scope = scopeKey(attempt.scope)
-    this.#log = attempt.log
+    this.#scope = scopeKey(entry.of.scope)
+    this.#log = entry.log
     if (isStructured) {
-      const { from, to = reader.offset } = attempt
+      const { from, to = reader.offset } = entry
       const start = Math.max(from, to - MOST_BYTES)
       if (start > from) this.lines.add({ text: '… the beginning is not shown', kind: 'own' })
       for (const event of reader.between(start, to)) this.take(event)
@@ -57,16 +57,16 @@ export class AttemptLog {
 
   /** Reads what is new. */
   poll(): void {
-    const { attempt } = this
+    const { entry } = this
     if (!this.#isStructured) this.#follow()
-    for (const note of attempt.notes.slice(this.#noted)) this.lines.add(note)
-    this.#noted = attempt.notes.length
+    for (const note of entry.notes.slice(this.#noted)) this.lines.add(note)
+    this.#noted = entry.notes.length
   }
 
   #follow(): void {
     // A log that a crash left is followed by another.
-    if (this.attempt.log !== this.#log) this.#offset = 0
-    this.#log = this.attempt.log
+    if (this.entry.log !== this.#log) this.#offset = 0
+    this.#log = this.entry.log
     const { bytes, from, to } = this.#reader.output(this.#log, this.#offset, MOST_BYTES)
     if (from > this.#offset) this.lines.add({ text: '… earlier output is not shown', kind: 'own' })
     this.lines.bytes(bytes)

@@ -3,19 +3,19 @@ import { listed } from '../../base/shorten.ts'
 import { localTime } from '../../base/local-time.ts'
 import { printable } from '../../base/terminal/printable.ts'
 import { branchAround } from '../../records/events/branch-state.ts'
-import { isFailure } from '../../records/events/step-state.ts'
+import type { Attempt } from '../../records/events/attempts.ts'
 import { waitsOf } from '../../records/events/waits.ts'
 import { keyOfScope } from '../../records/events/tree.ts'
 import { formatSpent } from '../amounts.ts'
 import { copyNumber } from '../copies.ts'
 import { describeStep } from '../describe.ts'
-import { describeEnding } from '../attempts.ts'
+import { describeAttempt } from '../attempts.ts'
 import { clock, describeDoing, describeWait } from '../status/status-rows.ts'
 import type { Paint } from '../terminal/columns.ts'
-import type { Attempt } from './history.ts'
+import type { Entry } from './history.ts'
 import { selectedIndex, type Live, type Seen } from './live.ts'
 import type { LogLine } from './log-lines.ts'
-import { attemptOf, isActive, stepName, type TreeRow } from './tree.ts'
+import { entryOf, isActive, stepName, type TreeRow } from './tree.ts'
 
 /** A line about the selected row: what it is about, and a text. */
 export interface Fact {
@@ -32,30 +32,29 @@ export function detailHeight(live: Live, seen: Seen): number {
   return 2 + describeRow(row, seen).length
 }
 
-/** `builder 3/20 · running 4m12s · $0.42`. */
+/** `builder 3/20 · running · 4m12s · $0.42`. */
 export function titleOf(row: TreeRow, seen: Seen): string {
-  const attempt = attemptOf(row)
-  if (attempt === undefined) return row.kind === 'run' ? `run ${seen.id}` : nameOf(row, seen)
-  const { ms, usage, startedAt, attempt: number } = attempt
-  const isNow = ms === undefined && isRunning(attempt, seen)
-  const time = isNow ? seen.now - startedAt : ms
+  const entry = entryOf(row)
+  if (entry === undefined) return row.kind === 'run' ? `run ${seen.id}` : nameOf(row, seen)
+  const { ms, usage, startedAt, attempt } = entry.of
+  const time = isRunning(entry, seen) ? seen.now - Date.parse(startedAt) : ms
   const parts = [
-    nameAttempt(row, attempt, seen),
-    ...(number > 1 ? [`attempt ${number}`] : []),
-    describeState(attempt, seen),
+    nameAttempt(row, entry, seen),
+    ...(attempt > 1 ? [`attempt ${attempt}`] : []),
+    describeState(entry, seen),
     ...(time === undefined ? [] : [clock(time)]),
     ...(usage?.costUsd === undefined ? [] : [formatMoney(usage.costUsd)]),
   ]
   return printable(parts.join(' · '))
 }
 
-function nameAttempt(row: TreeRow, attempt: Attempt, { state }: Pick<Seen, 'state'>): string {
-  if (attempt.task !== undefined) return `sub-agent ${attempt.task}`
+function nameAttempt(row: TreeRow, { task, of }: Entry, { state }: Pick<Seen, 'state'>): string {
+  if (task !== undefined) return `sub-agent ${task}`
   const step = row.kind === 'run' || row.kind === 'group' ? undefined : row.step
-  if (step === undefined) return `iteration ${attempt.iteration}`
+  if (step === undefined) return `iteration ${of.iteration}`
   const { maxIterations } = step
-  const of = maxIterations === undefined ? '' : ` ${attempt.iteration}/${maxIterations}`
-  return `${stepName(state, step)}${of}`
+  const count = maxIterations === undefined ? '' : ` ${of.iteration}/${maxIterations}`
+  return `${stepName(state, step)}${count}`
 }
 
 export function nameOf(row: TreeRow, { state }: Pick<Seen, 'state'>): string {
@@ -72,43 +71,47 @@ export function nameOf(row: TreeRow, { state }: Pick<Seen, 'state'>): string {
     case 'round':
       return `round ${row.round}`
     case 'attempt':
-      return nameAttempt(row, row.attempt, { state })
+      return nameAttempt(row, row.entry, { state })
   }
 }
 
-/** What an attempt is about, in the tree: its task, why it failed, or what it changed. */
-export function describeAbout({ claimed, outcome, gate, changes }: Attempt): string {
-  if (claimed !== undefined) return `${claimed.id} ${claimed.title ?? ''}`
-  if (gate !== undefined && gate.result !== 'ok') return 'gate failed'
-  if (outcome !== undefined && outcome.kind !== 'marker' && isFailure(outcome))
-    return describeEnding(outcome)
-  if (changes === undefined || changes.commits + changes.fileCount === 0) return ''
+/** What an attempt is about, in the tree: why it failed, its task, or what it changed. */
+export function describeAbout(row: TreeRow & { kind: 'attempt' }): string {
+  const { of, task: subAgent } = row.entry
+  if (subAgent !== undefined) return ''
+  if (row.mark === 'failed' || row.mark === 'refused') return describeAttempt(of).words
+  const task = of.tasks.at(-1)
+  if (task !== undefined) return `${task.id} ${task.title ?? ''}`.trimEnd()
+  const changes = changesOf(of)
+  if (changes === undefined) return ''
   const { commits, fileCount } = changes
   return commits > 0 ? counted(commits, 'commit') : counted(fileCount, 'file')
 }
 
-function describeState(attempt: Attempt, seen: Seen): string {
-  const { outcome, success } = attempt
+function describeState(entry: Entry, seen: Seen): string {
+  const { of, success } = entry
   if (success !== undefined) return success ? 'done' : 'failed'
-  if (outcome !== undefined) return describeEnding(outcome)
-  return isRunning(attempt, seen) ? 'running' : 'not ended'
+  if (isRunning(entry, seen)) return 'running'
+  const isOpen = of.outcome === undefined && of.isKilled !== true
+  return isOpen ? 'not ended' : describeAttempt(of).words
 }
 
-function isRunning({ to }: Attempt, seen: Seen): boolean {
+function isRunning({ to }: Entry, seen: Seen): boolean {
   return to === undefined && isActive(seen)
 }
 
 /** What is most important about a row, in few lines. */
 export function describeRow(row: TreeRow, seen: Seen): Fact[] {
-  const attempt = attemptOf(row)
-  if (attempt === undefined) return []
-  const { claimed, gate, changes } = attempt
-  const branch = branchAround(seen.state, attempt.scope)
+  const entry = entryOf(row)
+  if (entry === undefined) return []
+  const { tasks, commands, scope } = entry.of
+  const changes = changesOf(entry.of)
+  const task = tasks.at(-1)
+  const gate = commands.findLast(({ role }) => role === 'verify')
+  const branch = branchAround(seen.state, scope)
   return [
-    ...(claimed === undefined
-      ? []
-      : [{ name: 'task', text: `${claimed.id} ${claimed.title ?? ''}` }]),
-    ...describeNow(attempt, seen),
+    ...(task === undefined ? [] : [{ name: 'task', text: `${task.id} ${task.title ?? ''}` }]),
+    ...describeNow(entry, seen),
     ...(gate === undefined
       ? []
       : [
@@ -136,18 +139,18 @@ export function describeRow(row: TreeRow, seen: Seen): Fact[] {
   ]
 }
 
-function describeNow(attempt: Attempt, seen: Seen): Fact[] {
+function describeNow(entry: Entry, seen: Seen): Fact[] {
   const { now, state, activities } = seen
   if (!isActive(seen)) return []
-  const { tool, task, step } = attempt
+  const { tool, task, step } = entry
   if (task !== undefined) {
-    if (tool === undefined || !isRunning(attempt, seen)) return []
+    if (tool === undefined || !isRunning(entry, seen)) return []
     const since = Date.parse(tool.at)
     const [text = ''] = describeDoing({ kind: 'tool', ...tool, since }, now)
     return [{ name: 'now', text }]
   }
   // Only what runs now is in the activities of a step.
-  if (attempt !== seen.history.of(step).at(-1)) return []
+  if (entry !== seen.history.of(step).at(-1)) return []
   const wait = waitsOf(state).find(({ scope }) => keyOfScope(scope) === step)
   if (wait !== undefined)
     return [{ name: 'now', text: describeWait(wait, now)[0] ?? '', look: 'yellow' }]
@@ -185,13 +188,17 @@ export function overviewLines(row: TreeRow, seen: Seen): LogLine[] {
   ]
 }
 
+/** Undefined if nothing has changed. */
+function changesOf({ changes }: Attempt): Attempt['changes'] {
+  return changes !== undefined && changes.commits + changes.fileCount > 0 ? changes : undefined
+}
+
 /** The commits and files of an attempt. */
-export function changeLines(attempt: Attempt | undefined): LogLine[] {
+export function changeLines(attempt: Attempt): LogLine[] {
   const own = (text: string): LogLine => ({ text: printable(text), kind: 'own' })
-  const changes = attempt?.changes
-  if (attempt === undefined) return [own('Select an iteration to see its changes.')]
-  if (changes === undefined)
-    return [own(attempt.outcome === undefined ? 'Known when the iteration ends.' : 'No changes.')]
+  if (attempt.outcome === undefined) return [own('Known when the iteration ends.')]
+  const changes = changesOf(attempt)
+  if (changes === undefined) return [own('No changes.')]
   const { commits, fileCount, files, head } = changes
   const more = fileCount - files.length
   return [

@@ -1,8 +1,8 @@
 import { formatDuration } from '../../base/durations.ts'
 import { printable, printableLines } from '../../base/terminal/printable.ts'
-import { describeOutcome } from '../../records/events/describe-outcome.ts'
+import { Attempts, type Attempt } from '../../records/events/attempts.ts'
 import type { EventOf } from '../../records/events/event.ts'
-import type { GitChanges, Outcome, RunEvent, Usage } from '../../records/events/schema.ts'
+import type { RunEvent } from '../../records/events/schema.ts'
 import { isFailure } from '../../records/events/step-state.ts'
 import { keyOfScope } from '../../records/events/tree.ts'
 import { iterationPath, scopeKey, taskPath } from '../../records/journal/paths.ts'
@@ -11,39 +11,28 @@ import { describeLimit, describeWait, REFUSALS } from '../describe.ts'
 import { describeEnding } from '../attempts.ts'
 import type { LogLine } from './log-lines.ts'
 
-/** One start of the agent of a step, or of a sub-agent. */
-export interface Attempt {
-  /** The path of its log in the record, which identifies it. */
+/** An attempt of a step or of a sub-agent, with what only the live screen needs. */
+export interface Entry {
+  /** The path of its first log in the record, which identifies it. */
   readonly key: string
-  readonly scope: readonly string[]
   /** The key of its step. */
   readonly step: string
-  readonly number: number
-  readonly round: number
-  readonly iteration: number
-  readonly attempt: number
+  readonly of: Attempt
   /** The name of a sub-agent. */
   readonly task?: string
   readonly isStructured?: boolean | undefined
   readonly promptHash?: string | undefined
-  readonly startedAt: number
-  /** Where its events begin in the journal. */
+  /** Where its events begin and end in the journal. */
   readonly from: number
+  to?: number
   /** The file with its output. */
   log: string
-  to?: number
-  ms?: number
-  outcome?: Outcome
   /** How a sub-agent ended. */
   success?: boolean
-  usage?: Usage | undefined
-  changes?: GitChanges | undefined
-  claimed?: { readonly id: string; readonly title?: string | undefined }
-  gate?: EventOf<'command'>
   tool?: EventOf<'tool'> | undefined
   /** What happened around the agent's own output. */
   readonly notes: LogLine[]
-  readonly subAgents: Attempt[]
+  readonly subAgents: Entry[]
 }
 
 const TAIL_LINES = 20
@@ -51,17 +40,20 @@ const MOST_WARNINGS = 20
 
 /** What the events say about each attempt; `RunState` has only the newest of each step. */
 export class History {
-  /** By the key of the step, in the order of their starts. */
-  readonly attempts = new Map<string, Attempt[]>()
   /** Sub-agents of a queue without steps. */
-  readonly orphans: Attempt[] = []
+  readonly orphans: Entry[] = []
   readonly warnings: string[] = []
-  /** The newest attempt of each scope. */
-  readonly #byScope = new Map<string, Attempt>()
+  readonly #attempts = new Attempts()
+  /** By the key of the step, in the order of their starts. */
+  readonly #entries = new Map<string, Entry[]>()
+  /** The newest of each scope. */
+  readonly #byScope = new Map<string, Entry>()
+  /** How many logs there are for a path. */
   readonly #logs = new Map<string, number>()
 
   /** An event, and where its line begins and ends in the journal. */
   take(event: RunEvent, from: number, to: number): void {
+    this.#attempts.note(event)
     switch (event.type) {
       case 'iteration_started':
         return this.#begin(event, from)
@@ -69,15 +61,12 @@ export class History {
         return this.#beginTask(event, from)
       case 'output':
         return event.log === undefined ? undefined : this.#change(event, { log: event.log })
-      case 'claimed':
-        return this.#change(event, { claimed: event })
       case 'tool':
         return this.#change(event, { tool: event })
-      case 'tool_ended': {
-        const attempt = this.find(event.scope)
-        if (attempt?.tool?.name === event.name) attempt.tool = undefined
+      case 'tool_ended':
+        if (this.find(event.scope)?.tool?.name === event.name)
+          this.#change(event, { tool: undefined })
         return
-      }
       case 'command':
         return this.#noteCommand(event)
       case 'marker_refused':
@@ -87,15 +76,16 @@ export class History {
         return
       case 'waiting':
         return this.#note(event, describeWait(event, Date.parse(event.at)))
+      case 'merge_ended':
+        return this.#noteMerge(event)
       case 'iteration_ended':
-        this.#change(event, { ...endOf(event, to), outcome: event.outcome, changes: event.changes })
+        this.#change(event, { to, tool: undefined })
         return this.#note(event, describeEnd(event), isFailure(event.outcome))
       case 'task_ended':
-        this.#change(event, { ...endOf(event, to), success: event.success })
-        return this.#note(event, describeTaskEnd(event), !event.success)
+        return this.#endTask(event, to)
       case 'run_resumed':
         // What was open when the process died has not ended, and does not run.
-        for (const attempt of this.#byScope.values()) attempt.to ??= from
+        for (const entry of this.#byScope.values()) entry.to ??= from
         return
       case 'warning':
         this.warnings.push(printable(event.text))
@@ -103,30 +93,45 @@ export class History {
     }
   }
 
-  find(scope: readonly string[]): Attempt | undefined {
+  /** No process drives the run. */
+  endAll(): void {
+    this.#attempts.list(false)
+  }
+
+  find(scope: readonly string[]): Entry | undefined {
     return this.#byScope.get(scopeKey(scope))
   }
 
-  of(step: string): readonly Attempt[] {
-    return this.attempts.get(step) ?? []
+  of(step: string): readonly Entry[] {
+    return this.#entries.get(step) ?? []
   }
 
   #begin(event: EventOf<'iteration_started'>, from: number): void {
-    const attempt = makeAttempt(event, from, this.#nameLog(iterationPath(event)))
-    const { step } = attempt
-    const all = this.attempts.get(step)
-    if (all === undefined) this.attempts.set(step, [attempt])
-    else all.push(attempt)
-    this.#byScope.set(scopeKey(event.scope), attempt)
+    const of = this.#attempts.list(true).at(-1)!
+    const entry = makeEntry(of, event, from, this.#nameLog(iterationPath(event)))
+    const all = this.#entries.get(entry.step)
+    if (all === undefined) this.#entries.set(entry.step, [entry])
+    else all.push(entry)
+    this.#byScope.set(scopeKey(event.scope), entry)
   }
 
   #beginTask(event: EventOf<'task_started'>, from: number): void {
-    const { task, isStructured = false } = event
-    const log = this.#nameLog(taskPath(task, event.attempt))
-    const attempt = { ...makeAttempt(event, from, log), task, isStructured }
-    const parent = this.of(attempt.step).at(-1)
-    ;(parent?.subAgents ?? this.orphans).push(attempt)
-    this.#byScope.set(scopeKey(event.scope), attempt)
+    const { task, isStructured = false, scope, step, round = 1, iteration, attempt, at } = event
+    const place = { scope, step, round, iteration, attempt, startedAt: at }
+    const log = this.#nameLog(taskPath(task, attempt))
+    const of = { ...place, tasks: [], commands: [] }
+    const entry = { ...makeEntry(of, event, from, log), task, isStructured }
+    const parent = this.of(entry.step).at(-1)
+    ;(parent?.subAgents ?? this.orphans).push(entry)
+    this.#byScope.set(scopeKey(scope), entry)
+  }
+
+  #endTask(event: EventOf<'task_ended'>, to: number): void {
+    const { ms, usage, success, at: endedAt } = event
+    const entry = this.find(event.scope)
+    if (entry !== undefined) Object.assign(entry.of, { ms, usage, endedAt })
+    this.#change(event, { to, success, tool: undefined })
+    this.#note(event, describeTaskEnd(event), !success)
   }
 
   /** An attempt that is repeated after a crash has a new log. */
@@ -136,9 +141,9 @@ export class History {
     return count === 1 ? `${path}.log` : `${path}.again-${count}.log`
   }
 
-  #change(event: { readonly scope: readonly string[] }, fields: Partial<Attempt>): void {
-    const attempt = this.find(event.scope)
-    if (attempt !== undefined) Object.assign(attempt, fields)
+  #change({ scope }: { readonly scope: readonly string[] }, fields: Partial<Entry>): void {
+    const entry = this.find(scope)
+    if (entry !== undefined) Object.assign(entry, fields)
   }
 
   #note({ scope }: { readonly scope: readonly string[] }, text: string, isBad = false): void {
@@ -147,34 +152,41 @@ export class History {
 
   #noteCommand(event: EventOf<'command'>): void {
     const { scope, iteration, role, command, result, detail, ms, tail = '' } = event
-    const attempt = this.of(keyOfScope(scope)).at(-1)
-    if (attempt === undefined || attempt.iteration !== iteration) return
-    if (role === 'verify') attempt.gate = event
+    const entry = this.of(keyOfScope(scope)).at(-1)
+    if (entry === undefined || entry.of.iteration !== iteration) return
     const name = role === 'verify' ? 'gate' : role
-    const text = `${name} ${result}: ${command} (${detail}, ${formatDuration(ms)})`
-    attempt.notes.push({ text, kind: result === 'ok' ? 'own' : 'failure' })
+    const text = printable(`${name} ${result}: ${command} (${detail}, ${formatDuration(ms)})`)
+    entry.notes.push({ text, kind: result === 'ok' ? 'own' : 'failure' })
     if (tail === '') return
     const lines = printableLines(tail).trimEnd().split('\n').slice(-TAIL_LINES)
-    for (const line of lines) attempt.notes.push({ text: `| ${line}`, kind: 'output' })
+    for (const line of lines) entry.notes.push({ text: `| ${line}`, kind: 'output' })
+  }
+
+  #noteMerge({ scope, result, detail }: EventOf<'merge_ended'>): void {
+    const key = keyOfScope(scope)
+    const inside = [...this.#entries].filter(([step]) => `${step}/`.startsWith(`${key}/`))
+    const last = inside
+      .map(([, entries]) => entries.at(-1)!)
+      .toSorted(byStart)
+      .at(-1)
+    const words = result === 'merged' ? 'Merged' : `Not merged: ${detail ?? result}`
+    last?.notes.push({ text: printable(words), kind: result === 'merged' ? 'own' : 'failure' })
   }
 }
 
-function makeAttempt(
-  event: EventOf<'iteration_started'> | EventOf<'task_started'>,
-  from: number,
-  log: string,
-): Attempt {
-  const { scope, step: number, round = 1, iteration, attempt, promptHash, at } = event
-  const place = { scope, step: keyOfScope(scope), number, round, iteration, attempt }
-  const startedAt = Date.parse(at)
-  return { key: log, ...place, promptHash, startedAt, from, log, notes: [], subAgents: [] }
+export function byStart(one: Entry, other: Entry): number {
+  return Date.parse(one.of.startedAt) - Date.parse(other.of.startedAt)
 }
 
-function endOf({ ms, usage }: EventOf<'iteration_ended'> | EventOf<'task_ended'>, to: number) {
-  return { ms, usage, to, tool: undefined }
+function makeEntry(
+  of: Attempt,
+  { promptHash, scope }: EventOf<'iteration_started'> | EventOf<'task_started'>,
+  from: number,
+  log: string,
+): Entry {
+  return { key: log, step: keyOfScope(scope), of, promptHash, from, log, notes: [], subAgents: [] }
 }
 
 function describeEnd({ outcome, ms }: EventOf<'iteration_ended'>): string {
-  const words = outcome.kind === 'marker' ? 'marker' : describeOutcome(outcome)
-  return `Iteration ended: ${printable(words || describeEnding(outcome))} (${formatDuration(ms)})`
+  return `Iteration ended: ${printable(describeEnding(outcome))} (${formatDuration(ms)})`
 }

@@ -4,8 +4,8 @@ import type { SpendingLimits } from '../status/status-rows.ts'
 import type { EditedText } from '../terminal/line-editor.ts'
 import type { Size } from '../terminal/tty.ts'
 import type { LogLines } from './log-lines.ts'
-import type { Attempt } from './history.ts'
-import { attemptOf, RUN_KEY, type Opened, type RunFacts, type TreeRow } from './tree.ts'
+import { byStart } from './history.ts'
+import { entryOf, RUN_KEY, type Opened, type RunFacts, type TreeRow } from './tree.ts'
 
 export const TABS = ['log', 'changes', 'prompt'] as const
 type Tab = (typeof TABS)[number]
@@ -84,8 +84,8 @@ export function followRun(live: Live, rows: readonly TreeRow[]): Live {
   const busy = rows.filter(
     (row) => (row.kind === 'attempt' || row.isOpen === undefined) && isBusy(row),
   )
-  const step = current === undefined ? undefined : attemptOf(current)?.step
-  const same = busy.filter((row) => attemptOf(row)?.step === step)
+  const step = current === undefined ? undefined : entryOf(current)?.step
+  const same = busy.filter((row) => entryOf(row)?.step === step)
   const wanted = newest(same) ?? newest(busy) ?? newest(rows.filter(isAttempt))
   return wanted === undefined ? live : select(live, wanted.key)
 }
@@ -96,16 +96,12 @@ function isBusy(row: TreeRow): boolean {
 
 /** A row whose log is that of one attempt of a step. */
 function isAttempt(row: TreeRow): boolean {
-  const attempt = attemptOf(row)
-  return attempt !== undefined && attempt.task === undefined
+  const entry = entryOf(row)
+  return entry !== undefined && entry.task === undefined
 }
 
 function newest(rows: readonly TreeRow[]): TreeRow | undefined {
-  const startOf = (row: TreeRow) => (attemptOf(row) as Attempt).startedAt
-  return rows.reduce<TreeRow | undefined>(
-    (best, row) => (best === undefined || startOf(row) >= startOf(best) ? row : best),
-    undefined,
-  )
+  return rows.toSorted((one, other) => byStart(entryOf(one)!, entryOf(other)!)).at(-1)
 }
 
 export function withMessage(live: Live, message: string | Error): Live {

@@ -8,7 +8,7 @@ import { describeAbout, describeRow, nameOf, titleOf } from './detail.ts'
 import { layoutOf, type Layout } from './layout.ts'
 import { selectedIndex, TABS, type Live, type Seen } from './live.ts'
 import { logRows, type LogRow } from './log-rows.ts'
-import { attemptOf, isActive, type Mark, type TreeRow } from './tree.ts'
+import { entryOf, isActive, type Mark, type TreeRow } from './tree.ts'
 
 const SPINNER = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏'
 const SPIN_MS = 250
@@ -19,6 +19,7 @@ const MARKS: Readonly<Record<Mark, readonly [string, keyof Paint]>> = {
   done: ['✓', 'green'],
   ended: ['✓', 'dim'],
   failed: ['✗', 'red'],
+  refused: ['✗', 'yellow'],
   stopped: ['■', 'yellow'],
   skipped: ['-', 'dim'],
   pending: ['·', 'dim'],
@@ -48,9 +49,9 @@ function renderHeading({ size: { width } }: Live, seen: Seen, paint: Paint): str
   const [spent = ''] = describeSpent(state, limits)
   const right = `${isReading ? 'reading … ' : ''}${spent} `
   const left = ` ${mark.glyph} ${printable(describeChain({ state }))}`
-  const more = ` · ${id} · ${doing} ${time}`
+  const more = ` · ${doing} ${time} · ${id}`
   const room = Math.max(0, width - Bun.stringWidth(right) - 1)
-  const shownLeft = cut(left, room)
+  const shownLeft = cut(left, Math.max(Math.floor(room / 2), room - Bun.stringWidth(more)))
   const rest = cut(more, room - Bun.stringWidth(shownLeft))
   const used = Bun.stringWidth(shownLeft) + Bun.stringWidth(rest)
   const gap = ' '.repeat(Math.max(1, width - used - Bun.stringWidth(right)))
@@ -123,12 +124,7 @@ function describeTreeRow(row: TreeRow, seen: Seen): { label: string; amounts: st
     case 'step': {
       const { step } = row
       const { maxIterations, iterations, spent, rounds } = step
-      const of =
-        maxIterations === undefined || rounds === 0
-          ? maxIterations === undefined
-            ? ''
-            : ` 0/${maxIterations}`
-          : ` ${Math.max(1, iterations)}/${maxIterations}`
+      const of = maxIterations === undefined ? '' : ` ${iterations}/${maxIterations}`
       return {
         label: `${nameOf(row, seen)}${of}`,
         amounts: rounds === 0 ? '' : amountsOf(spent.ms + openMs(step.isOpen), spent.costUsd),
@@ -137,11 +133,12 @@ function describeTreeRow(row: TreeRow, seen: Seen): { label: string; amounts: st
     case 'round':
       return { label: nameOf(row, seen), amounts: '' }
     case 'attempt': {
-      const { attempt } = row
-      const { task, iteration, ms, startedAt, to, usage, attempt: number } = attempt
-      const again = number > 1 ? ` (attempt ${number})` : ''
-      const about = describeAbout(attempt)
-      const time = ms ?? (to === undefined && isNow ? now - startedAt : undefined)
+      const { of, task, to } = row.entry
+      const { iteration, attempt, ms, startedAt, usage } = of
+      const again = attempt > 1 ? `.${attempt}` : ''
+      const about = describeAbout(row)
+      const isOpen = to === undefined && isNow
+      const time = ms ?? (isOpen ? now - Date.parse(startedAt) : undefined)
       return {
         label: `${task ?? iteration}${again}${about === '' ? '' : ` · ${about}`}`,
         amounts: time === undefined ? '' : amountsOf(time, usage?.costUsd ?? 0),
@@ -190,7 +187,7 @@ function renderDetail(
 }
 
 function renderTabs(live: Live, seen: Seen, row: TreeRow, width: number, paint: Paint): string {
-  const hasTabs = attemptOf(row) !== undefined
+  const hasTabs = entryOf(row) !== undefined
   const names = hasTabs
     ? TABS.map((tab) => (tab === live.tab ? paint.bold(`[${tab}]`) : paint.dim(` ${tab} `))).join(
         ' ',

@@ -8,12 +8,12 @@ import { TerminalWriter } from '../terminal/terminal-writer.ts'
 import { Tty } from '../terminal/tty.ts'
 import { AttemptLog } from './attempt-log.ts'
 import { changeLines, overviewLines } from './detail.ts'
-import { History, type Attempt } from './history.ts'
+import { History, type Entry } from './history.ts'
 import { followRun, makeLive, selectedIndex, withMessage, type Live, type Seen } from './live.ts'
 import { LogLines, type LogLine } from './log-lines.ts'
 import type { RecordReader } from './record-reader.ts'
 import { render } from './render.ts'
-import { attemptOf, treeRows, type TreeRow } from './tree.ts'
+import { entryOf, treeRows, type TreeRow } from './tree.ts'
 import { pressKey, type LiveEffect } from './update.ts'
 
 /** What the plan of a run says, which takes a while to read. */
@@ -156,6 +156,8 @@ export class LiveSession {
   }
 
   #press(keys: readonly Key[]): void {
+    // They are meant for the session that has the terminal now.
+    if (!this.#terminal.isEntered) return
     for (const key of keys) {
       const seen = this.#see()
       const { live, effect } = pressKey(this.#live, seen, key)
@@ -215,6 +217,7 @@ export class LiveSession {
     const history = this.#history
     const run = { status, state, history }
     if (!this.#isReading) this.#plan ??= this.#options.readPlan()
+    if (!this.#isReading && !this.#reader.isActive) history.endAll()
     const all = treeRows(run, this.#live.opened)
     this.#live = followRun(this.#live, all)
     // The branches around a selected row that has closed are visible.
@@ -229,11 +232,11 @@ export class LiveSession {
       isReading: this.#isReading,
       rows: all,
     }
-    const attempt = attemptOf(row)
-    if (attempt !== undefined && this.#live.tab === 'log' && !this.#isReading) {
-      if (this.#log?.attempt !== attempt) {
-        const { isStructured = this.#plan?.structured.has(attempt.number) ?? false } = attempt
-        this.#log = new AttemptLog(attempt, this.#reader, isStructured)
+    const entry = entryOf(row)
+    if (entry !== undefined && this.#live.tab === 'log' && !this.#isReading) {
+      if (this.#log?.entry !== entry) {
+        const { isStructured = this.#plan?.structured.has(entry.of.step) ?? false } = entry
+        this.#log = new AttemptLog(entry, this.#reader, isStructured)
       } else this.#log.poll()
       return { ...seen, lines: this.#log.lines, isFollowed: true }
     }
@@ -242,15 +245,15 @@ export class LiveSession {
   }
 
   #textOf(row: TreeRow, seen: Seen): LogLines {
-    const attempt = attemptOf(row)
+    const entry = entryOf(row)
     const { tab } = this.#live
-    if (attempt !== undefined && tab === 'prompt') return this.#promptOf(attempt)
+    if (entry !== undefined && tab === 'prompt') return this.#promptOf(entry)
     const lines =
-      attempt === undefined ? overviewLines(row, seen) : tab === 'log' ? [] : changeLines(attempt)
+      entry === undefined ? overviewLines(row, seen) : tab === 'log' ? [] : changeLines(entry.of)
     return this.#makeText(JSON.stringify(lines), () => lines)
   }
 
-  #promptOf({ promptHash }: Attempt): LogLines {
+  #promptOf({ promptHash }: Entry): LogLines {
     return this.#makeText(`prompt ${promptHash}`, () => {
       const text = promptHash === undefined ? undefined : this.#reader.prompt(promptHash)
       return [{ text: text ?? 'No prompt.', kind: text === undefined ? 'own' : 'output' }]

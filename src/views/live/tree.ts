@@ -1,14 +1,23 @@
 import { branchName } from '../../records/events/branch-name.ts'
 import type { GroupState } from '../../records/events/group-state.ts'
 import type { RunState } from '../../records/events/state.ts'
-import { isComplete, isFailure, type StepState } from '../../records/events/step-state.ts'
+import { isComplete, type StepState } from '../../records/events/step-state.ts'
 import { keyOfScope } from '../../records/events/tree.ts'
 import { waitsOf } from '../../records/events/waits.ts'
 import type { RunBrief } from '../../records/journal/runs.ts'
-import type { Attempt, History } from './history.ts'
+import { describeAttempt } from '../attempts.ts'
+import type { Entry, History } from './history.ts'
 
 export type Mark =
-  'running' | 'waiting' | 'done' | 'failed' | 'stopped' | 'skipped' | 'pending' | 'ended'
+  | 'running'
+  | 'waiting'
+  | 'done'
+  | 'failed'
+  | 'refused'
+  | 'stopped'
+  | 'skipped'
+  | 'pending'
+  | 'ended'
 
 interface RowPlace {
   /** Identifies the row while the run changes. */
@@ -24,14 +33,14 @@ export type TreeRow = RowPlace &
   (
     | { readonly kind: 'run' }
     | { readonly kind: 'group'; readonly group: GroupState }
-    | { readonly kind: 'step'; readonly step: StepState; readonly last: Attempt | undefined }
+    | { readonly kind: 'step'; readonly step: StepState; readonly last: Entry | undefined }
     | {
         readonly kind: 'round'
         readonly round: number
         readonly step: StepState
-        readonly last: Attempt | undefined
+        readonly last: Entry | undefined
       }
-    | { readonly kind: 'attempt'; readonly attempt: Attempt; readonly step: StepState | undefined }
+    | { readonly kind: 'attempt'; readonly entry: Entry; readonly step: StepState | undefined }
   )
 
 export interface RunFacts {
@@ -58,8 +67,8 @@ export function treeRows(run: RunFacts, opened: Opened): TreeRow[] {
 }
 
 /** The newest attempt of a row; undefined if it has none or many. */
-export function attemptOf(row: TreeRow): Attempt | undefined {
-  if (row.kind === 'attempt') return row.attempt
+export function entryOf(row: TreeRow): Entry | undefined {
+  if (row.kind === 'attempt') return row.entry
   return row.kind === 'step' || row.kind === 'round' ? row.last : undefined
 }
 
@@ -106,14 +115,14 @@ function stepRows(run: RunFacts, opened: Opened, step: StepState, depth: number)
   const isOpen = hasMore && all.length > 0 ? (opened.get(key) ?? step.isOpen) : undefined
   const row: TreeRow = { kind: 'step', key, depth, mark: markOf(run, step), isOpen, step, last }
   if (isOpen !== true) return [row]
-  const rounds = Map.groupBy(all, ({ round }) => round)
+  const rounds = Map.groupBy(all, ({ of }) => of.round)
   if (rounds.size < 2)
     return [row, ...all.flatMap((each) => attemptRows(run, opened, each, step, depth + 1))]
   return [
     row,
     ...[...rounds].flatMap(([round, attempts]) => {
       const roundKey = `${key}@${round}`
-      const isNewest = round === last?.round
+      const isNewest = round === last?.of.round
       const isRoundOpen = opened.get(roundKey) ?? isNewest
       const newest = attempts.at(-1)
       const mark = isNewest ? row.mark : newest === undefined ? 'ended' : markAttempt(run, newest)
@@ -131,14 +140,14 @@ function stepRows(run: RunFacts, opened: Opened, step: StepState, depth: number)
 function attemptRows(
   run: RunFacts,
   opened: Opened,
-  attempt: Attempt,
+  entry: Entry,
   step: StepState | undefined,
   depth: number,
 ): TreeRow[] {
-  const { key, subAgents } = attempt
-  const mark = markAttempt(run, attempt)
+  const { key, subAgents } = entry
+  const mark = markAttempt(run, entry)
   const isOpen = subAgents.length === 0 ? undefined : (opened.get(key) ?? mark === 'running')
-  const row: TreeRow = { kind: 'attempt', key, depth, mark, isOpen, attempt, step }
+  const row: TreeRow = { kind: 'attempt', key, depth, mark, isOpen, entry, step }
   if (isOpen !== true) return [row]
   return [row, ...subAgents.flatMap((each) => attemptRows(run, opened, each, step, depth + 1))]
 }
@@ -157,18 +166,15 @@ function markOf(run: RunFacts, place: StepState | GroupState): Mark {
   return reason === 'skipped' || reason === 'cancelled' ? 'skipped' : 'failed'
 }
 
-function markAttempt(run: RunFacts, attempt: Attempt): Mark {
-  const { to, outcome, success, gate } = attempt
+function markAttempt(run: RunFacts, { of, to, success }: Entry): Mark {
   if (success !== undefined) return success ? 'done' : 'failed'
-  if (outcome === undefined) return to === undefined && isActive(run) ? 'running' : 'stopped'
-  if (outcome.kind === 'interrupted') return 'stopped'
-  const isRefused = gate !== undefined && gate.result !== 'ok'
-  const isBad = isFailure(outcome) || isRefused || BAD.has(outcome.kind)
-  if (isBad) return 'failed'
-  return outcome.kind === 'marker' ? 'done' : 'ended'
+  if (of.outcome === undefined && of.isKilled !== true)
+    return to === undefined && isActive(run) ? 'running' : 'stopped'
+  if (of.outcome?.kind === 'interrupted') return 'stopped'
+  return LOOKS[describeAttempt(of).look]
 }
 
-const BAD: ReadonlySet<string> = new Set(['blocked', 'budget', 'spawn_failed'])
+const LOOKS = { green: 'done', red: 'failed', yellow: 'refused', dim: 'ended' } as const
 
 /** The name of a step, with its copy. */
 export function stepName(state: RunState, { key, name, agent }: StepState): string {

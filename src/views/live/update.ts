@@ -12,7 +12,7 @@ import {
   type Seen,
 } from './live.ts'
 import { logRows } from './log-rows.ts'
-import { attemptOf, isActive, type TreeRow } from './tree.ts'
+import { entryOf, isActive, type TreeRow } from './tree.ts'
 
 export type LiveEffect =
   'stop' | 'stop_now' | 'retry_now' | 'resume' | 'suspend' | 'interrupt' | 'quit'
@@ -101,7 +101,7 @@ function move(live: Live, seen: Seen, name: string): Live {
     case 'h':
       return row.isOpen === true
         ? setOpen(live, row, false)
-        : choose(live, seen, parentOf(seen, at))
+        : choose(live, seen, parentOf(seen.rows, at))
     case 'right':
     case 'l':
       return row.isOpen === false ? setOpen(live, row, true) : live
@@ -141,11 +141,15 @@ function move(live: Live, seen: Seen, name: string): Live {
 }
 
 function choose(live: Live, { rows }: Seen, index: number): Live {
-  const row = rows[Math.max(0, Math.min(index, rows.length - 1))]!
-  return { ...select(live, row.key), isFollowing: false }
+  const at = Math.max(0, Math.min(index, rows.length - 1))
+  // What a user has selected stays visible, also after its step has ended.
+  const opened = new Map(live.opened)
+  for (let above = parentOf(rows, at); above > 0; above = parentOf(rows, above))
+    opened.set(rows[above]!.key, true)
+  return { ...select(live, rows[at]!.key), opened, isFollowing: false }
 }
 
-function parentOf({ rows }: Seen, at: number): number {
+function parentOf(rows: Seen['rows'], at: number): number {
   const { depth } = rows[at]!
   return rows.slice(0, at).findLastIndex((row) => row.depth < depth)
 }
@@ -198,7 +202,9 @@ function findFailure(live: Live, seen: Seen): Live {
   }
   const at = selectedIndex(live, rows)
   const later = [...rows.slice(at + 1), ...rows.slice(0, at)]
-  const failed = later.find((row) => row.mark === 'failed' && attemptOf(row) !== undefined)
+  const failed = later.find(
+    (row) => (row.mark === 'failed' || row.mark === 'refused') && entryOf(row) !== undefined,
+  )
   if (failed === undefined) return withMessage(live, 'No other failure.')
-  return { ...select(live, failed.key), isFollowing: false, tab: 'log' }
+  return { ...choose(live, seen, rows.indexOf(failed)), tab: 'log' }
 }
