@@ -40,8 +40,12 @@ export function describeAttempt(of: Ended): Ending {
   const uncounted = again === true ? ', does not count' : ''
   const words = `${describeEnding(outcome)}${uncounted}`
   if (outcome.kind === 'marker') return { words, look: 'green' }
-  if (isComplete(ends?.reason))
-    return { words: ends?.reason === 'until' ? `complete: ${ends.detail}` : words, look: 'green' }
+  if (ends?.reason === 'until') {
+    const isCommand = of.commands.some(({ role, result }) => role === 'until' && result === 'ok')
+    const why = `${isCommand ? 'until succeeded' : 'complete'}: ${ends.detail}`
+    return { words: ends.detail === undefined ? words : why, look: 'green' }
+  }
+  if (isComplete(ends?.reason)) return { words, look: 'green' }
   if (ends?.reason === 'gate_failed')
     return { words: `check failed: ${whyRefused(of)}`, look: 'red' }
   const isBad = isFailure(outcome) || outcome.kind !== 'exited'

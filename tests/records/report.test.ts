@@ -73,3 +73,21 @@ test('a run that is only a queue has a report, a part of a run has none', async 
   const lost = await forkhestra(['show', '--html', 'none/p.html'], { cwd })
   expect([lost.code, lost.stderr]).toEqual([1, expect.stringContaining('Cannot write the report')])
 })
+
+test('secrets in the subjects of commits are masked', async () => {
+  const secret = 'Zq7tR9xW2LmNpK4vB8'
+  const env = { DEPLOY_TOKEN: secret }
+  const cwd = makeCommitted({
+    '.gitignore': '.state\n.config\n',
+    work: sh('echo x >a.txt; git add -A; git commit -qm "Use $DEPLOY_TOKEN"'),
+  })
+  await forkhestra(['./work'], { cwd, env })
+  expect(git(cwd, 'log', '-1', '--format=%s')).toBe(`Use ${secret}`)
+  const iteration = ['show', '--step', '1', '--iteration', '1']
+  const { stdout } = await forkhestra(iteration, { cwd, env })
+  expect(stdout).toMatch(/ [\da-f]{7} Use \[masked DEPLOY_TOKEN\]$/m)
+  await forkhestra(['show', '--html', 'r.html'], { cwd, env })
+  const page = readFileSync(join(cwd, 'r.html'), 'utf8')
+  expect(page).toContain('Use [masked DEPLOY_TOKEN]')
+  expect(page).not.toContain(secret)
+})

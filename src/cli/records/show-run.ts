@@ -14,7 +14,7 @@ import { UsageError, type Input } from '../command.ts'
 import { describeWithReceipts } from '../../host/records/describe-run.ts'
 import { currentProject } from '../../host/project.ts'
 import { readCommits } from '../../host/records/commits.ts'
-import { describeForeign, isOwnOrUnsigned, reportingDamage } from '../../host/records/foreign.ts'
+import { describeForeign, reportingDamage } from '../../host/records/foreign.ts'
 import { copyNumber } from '../../views/copies.ts'
 import { CannotPrint, printPainted, stdoutLayout } from '../print.ts'
 import { chooseRun, findSteps, readCopy, readNumber, recordsFor } from './choose-run.ts'
@@ -60,7 +60,8 @@ async function show(input: Input, run: QueuedBrief, part: Part): Promise<number>
     const step = onlyCopy(run, steps)
     const receipt = findReceipt(run, step, part.iteration, part)
     if (input.flag('json')) console.log(JSON.stringify(receipt))
-    else printPainted(renderReceipt(receipt, receiptDetails(run, step, receipt), stdoutLayout()))
+    else
+      printPainted(renderReceipt(receipt, await receiptDetails(run, step, receipt), stdoutLayout()))
     return 0
   }
   // Tasks belong to the run as a whole.
@@ -70,13 +71,17 @@ async function show(input: Input, run: QueuedBrief, part: Part): Promise<number>
   } else {
     const shown = await gather(run, tasks)
     if (report === undefined) printPainted(renderWithAttempts(shown, steps, part))
-    else writeReport(report, shown)
+    else await writeReport(report, shown)
   }
   // The tasks could not be read.
   return tasks?.problem === undefined ? 0 : 1
 }
 
-function receiptDetails(run: QueuedBrief, { agent }: StepState, receipt: Receipt): ReceiptDetails {
+async function receiptDetails(
+  run: QueuedBrief,
+  { agent }: StepState,
+  receipt: Receipt,
+): Promise<ReceiptDetails> {
   const { folder } = run
   const path = iterationPath(receipt)
   const attempt = readHistory(run).attempts.find((each) => iterationPath(each) === path)
@@ -86,7 +91,7 @@ function receiptDetails(run: QueuedBrief, { agent }: StepState, receipt: Receipt
     agent,
     folder,
     attempt,
-    commits: readCommits(repositoryOf(run), [receipt.changes], process.env)(receipt.changes),
+    commits: (await readCommits(run, [receipt.changes], process.env))(receipt.changes),
     prompt: textIn(receipt.prompt?.path),
     lastWords: attempt?.lastWords ?? textIn(receipt.log),
   }
@@ -131,10 +136,10 @@ function renderWithAttempts(
   return renderRun(shown, steps, detailsOf, { now: Date.now(), here, layout: stdoutLayout() })
 }
 
-function writeReport(path: string, { run, plan, shown }: Gathered): void {
+async function writeReport(path: string, { run, plan, shown }: Gathered): Promise<void> {
   const history = readHistory(run)
   const changes = history.attempts.map((attempt) => attempt.changes)
-  const commits = readCommits(repositoryOf(run), changes, process.env)
+  const commits = await readCommits(run, changes, process.env)
   const commitsOf = (attempt: Attempt) => commits(attempt.changes)
   const budgetUsd = plan?.budget.costUsd
   const text = renderReport({ ...shown, ...history, budgetUsd, commitsOf }, Date.now())
@@ -144,11 +149,6 @@ function writeReport(path: string, { run, plan, shown }: Gathered): void {
     throw new CannotPrint(`Cannot write the report: ${errorText(error)}`, 'Choose another file.')
   }
   console.log(`Report of run ${run.id}: ${path}`)
-}
-
-/** Only repositories of runs that were made here are read. */
-function repositoryOf(run: QueuedBrief): string | undefined {
-  return isOwnOrUnsigned(run) ? run.state.cwd : undefined
 }
 
 /** An agent may have reported completion while tasks of the project are still open. */

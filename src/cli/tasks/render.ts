@@ -11,15 +11,13 @@ export function printTasks(tasks: readonly Task[], input: Input): void {
   print((input.flag('plain') ? tasks.map(plainLine) : tableLines(tasks)).join('\n'))
 }
 
-/** Leaves out empty columns. */
 function tableLines(tasks: readonly Task[]): string[] {
   const now = new Date()
   const rows = tasks.map((task) => {
     const { id, status, priority = '', assignee = '' } = task
     return [id, status, priority, assignee, renderTitle(task, now)]
   })
-  const shown = [0, 1, 2, 3, 4].filter((column) => rows.some((row) => row[column] !== ''))
-  return renderTable(rows.map((row) => shown.map((column) => row[column]!)))
+  return renderTable(rows)
 }
 
 export function printBrief(brief: Brief, input: Input): void {

@@ -37,7 +37,7 @@ th, td { border-bottom: 1px solid var(--line); padding: .3rem .6rem .3rem 0; ver
 td { overflow-wrap: anywhere }
 .number { font-variant-numeric: tabular-nums; text-align: right; white-space: nowrap }
 .fixed { white-space: nowrap; overflow-wrap: normal }
-svg { display: block; height: auto; width: 100% }
+svg { display: block; height: auto; min-width: 40rem; width: 100% }
 svg text { fill: var(--dim); font-size: 12px }
 svg .name { fill: var(--text) }
 svg .grid { stroke: var(--line) }
@@ -47,6 +47,7 @@ svg .wait { fill: var(--yellow); opacity: .3 }
 svg .curve { fill: none; stroke: var(--blue); stroke-width: 2 }
 svg .area { fill: var(--blue); opacity: .12 }
 svg .limit { stroke: var(--red); stroke-dasharray: 5 4 }
+figure { margin: 0; overflow-x: auto }
 .legend { color: var(--dim); font-size: .82rem }
 .legend span { display: inline-block; margin-right: 1.1rem }
 .blue { color: var(--blue) }
@@ -58,7 +59,7 @@ footer { border-top: 1px solid var(--line); color: var(--dim); font-size: .8rem;
     --red: #cf222e; --yellow: #9a6700; --blue: #0969da }
   * { print-color-adjust: exact }
   body { font-size: 11px; max-width: none; padding: 0 }
+  svg { min-width: 0 }
   h2 { break-after: avoid } tr, dl div, li, figure { break-inside: avoid } thead { display: table-header-group }
 }
-figure { margin: 0 }
 `
