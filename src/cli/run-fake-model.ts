@@ -1,21 +1,11 @@
-import {
-  appendFileSync,
-  closeSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
-import { dirname, join } from 'node:path'
+import { closeSync, openSync } from 'node:fs'
 import { counted } from '../base/amounts.ts'
-import { errorCode, errorText, UserError } from '../base/errors.ts'
+import { errorText, UserError } from '../base/errors.ts'
 import { readTextFile, writeAll } from '../base/files.ts'
 import { makeEnvironment, renderShellLine } from '../fake-model/environment.ts'
 import { readWhole } from '../base/numbers.ts'
-import { stateFolder } from '../base/state-folder.ts'
-import { parseAnsweredTurn, type AnsweredTurn } from '../fake-model/playback.ts'
+import type { AnsweredTurn } from '../fake-model/playback.ts'
+import { ScriptProgress } from '../fake-model/script-progress.ts'
 import type { ScriptSource } from '../fake-model/script-schema.ts'
 import { turnsOf, hasLimit, parseScript } from '../fake-model/script.ts'
 import { startFakeModel, type FakeModel, type RecordedRequest } from '../fake-model/server.ts'
@@ -30,7 +20,7 @@ export async function runFakeModel(input: Input): Promise<number> {
   }
   const port = readWhole('--port', input.text('port') ?? '0', { least: 0, most: 65_535 })
   const script = readScript(file)
-  if (!input.flag('check')) return serve(script, port, input, new ScriptProgress(file))
+  if (!input.flag('check')) return serve(script, port, input, new ScriptProgress(file, process.env))
   console.log(`${file} is valid: ${counted(turnsOf(script).length, 'turn')}`)
   return 0
 }
@@ -123,47 +113,6 @@ async function stopSignal(): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve())
   await promise
-}
-
-/** The answered turns of a script, on disk, so that a resumed run continues after them. */
-class ScriptProgress {
-  readonly #path: string | undefined
-
-  constructor(script: string) {
-    const root = stateFolder(process.env)
-    const name = Bun.hash.wyhash(`${process.cwd()}\0${realpathSync(script)}`).toString(36)
-    this.#path = root && join(root, 'fake-model', `${name}.ndjson`)
-  }
-
-  read(): AnsweredTurn[] {
-    const text = this.#try((path) => readFileSync(path, 'utf8')) ?? ''
-    return text.split('\n').flatMap((line) => parseAnsweredTurn(line) ?? [])
-  }
-
-  begin(): void {
-    this.#try((path) => {
-      mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-      writeFileSync(path, '', { mode: 0o600 })
-    })
-  }
-
-  add(answered: AnsweredTurn): void {
-    this.#try((path) => appendFileSync(path, `${JSON.stringify(answered)}\n`))
-  }
-
-  end(): void {
-    this.#try((path) => rmSync(path, { force: true }))
-  }
-
-  /** A full disk affects only a resume, which then begins with the first turn. */
-  #try<Result>(work: (path: string) => Result): Result | undefined {
-    try {
-      return this.#path === undefined ? undefined : work(this.#path)
-    } catch (error) {
-      if (errorCode(error) === undefined) throw error
-      return undefined
-    }
-  }
 }
 
 function isResume([program = '', command]: readonly string[]): boolean {
