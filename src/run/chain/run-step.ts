@@ -27,28 +27,27 @@ type StepEnd = End &
 /** Runs one agent, once or in a loop, and continues a step that an earlier process began. */
 export async function runStep(node: StepNode, run: OpenRun): Promise<void> {
   const step = run.branch?.place(node) ?? node
-  run.queues.attend(keyOf(step))
+  const { ports, queues } = run
+  queues.attend(keyOf(step))
   try {
-    await workOn(step, run)
+    const end = (await begin(step, run)) ?? (await work(step, run))
+    if (isComplete(end.reason)) await warnOfEnd(step, run)
+    const event = endStep(step, { ...end, ...(await affectedTasks(step, end, ports)) }, ports)
+    if (!ports.stop.aborted) await runHooks('afterStep', event, step, run)
   } finally {
-    await run.queues.leave(keyOf(step))
+    await queues.leave(keyOf(step))
   }
 }
 
-async function workOn(step: StepNode, run: OpenRun): Promise<void> {
-  const { ports, spending } = run
+/** Warns if a completed step overspent, or had nothing to build. */
+async function warnOfEnd(step: StepNode, { ports, spending }: OpenRun): Promise<void> {
   const warn = (text: string) => ports.emit({ type: 'warning', text })
-  const end = (await begin(step, run)) ?? (await work(step, run))
-  if (isComplete(end.reason)) {
-    const overspent = spending.overspent(step)
-    if (overspent !== undefined) warn(overspent)
-    const hasRun = stepAt(ports.state(), step).iterations > 0
-    const nothing = hasRun ? await nothingToBuild(step, () => countTasks(step, ports)) : undefined
-    if (nothing?.cause === 'no_tasks')
-      warn(`step ${step.number} (${step.agent.name}) built nothing: there are no tasks`)
-  }
-  const event = endStep(step, { ...end, ...(await affectedTasks(step, end, ports)) }, ports)
-  if (!ports.stop.aborted) await runHooks('afterStep', event, step, run)
+  const overspent = spending.overspent(step)
+  if (overspent !== undefined) warn(overspent)
+  const hasRun = stepAt(ports.state(), step).iterations > 0
+  const nothing = hasRun ? await nothingToBuild(step, () => countTasks(step, ports)) : undefined
+  if (nothing?.cause === 'no_tasks')
+    warn(`step ${step.number} (${step.agent.name}) built nothing: there are no tasks`)
 }
 
 /** For the end of a step that builds from tasks: the tasks that need a person. */
