@@ -1,10 +1,6 @@
-import { makePlan } from '../chain/plan/make-plan.ts'
 import { keyWarnings } from '../chain/plan/checks.ts'
-import { checkTasks } from '../chain/plan/task-verdict.ts'
-import { checkBranchRepository } from '../host/branch-repository.ts'
-import { commitWarnings } from '../host/commit-warnings.ts'
+import { planRun } from '../host/plan-run.ts'
 import { openTargets } from '../host/notify/targets.ts'
-import { makeTaskPort } from '../host/task-port.ts'
 import { recordPlaces } from '../records/journal/record-folder.ts'
 import type { Input } from './command.ts'
 import { checkDepth, makeIdentity } from '../host/identity.ts'
@@ -26,11 +22,7 @@ export async function runChain(input: Input): Promise<number> {
   // A dry run calls no model, so a missing key is only a warning.
   const known = isDry ? { ...facts, hasVariable: () => true } : facts
   const request = makeRequest(input, run, project, configuration, known)
-  const { plan, warnings: planned } = makePlan(request, known)
-  const tasks = makeTaskPort(plan.cwd, plan.run, env)
-  await checkTasks(plan, tasks, planned)
-  checkBranchRepository(plan, env)
-  const warnings = [...planned, ...commitWarnings(plan, env)]
+  const { plan, warnings, tasks } = await planRun(request, known, env)
   if (isDry) {
     const { showPlan } = await import('./show-plan.ts')
     const unsent = openTargets(plan.notify ?? [], env).warnings

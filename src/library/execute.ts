@@ -5,17 +5,13 @@ import type { AgentConfig, ChainConfig } from '../chain/parse/chains-schema.ts'
 import { MAX_ITERATIONS } from '../chain/parse/chain-text.ts'
 import { expandChain } from '../chain/parse/items.ts'
 import type { ChainPolicyConfig } from '../chain/parse/policy-schema.ts'
-import { makePlan } from '../chain/plan/make-plan.ts'
 import type { Grace } from '../chain/plan/policy.ts'
-import { checkTasks } from '../chain/plan/task-verdict.ts'
-import { checkBranchRepository } from '../host/branch-repository.ts'
-import { commitWarnings } from '../host/commit-warnings.ts'
 import { readFacts } from '../host/facts.ts'
 import { checkDepth, makeIdentity } from '../host/identity.ts'
 import { agentEnvironment } from '../host/own-folder.ts'
+import { planRun } from '../host/plan-run.ts'
 import { resolveCwd } from '../host/project.ts'
 import type { ReadyRun } from '../host/run-session.ts'
-import { makeTaskPort } from '../host/task-port.ts'
 import { startInWorkingTree } from '../host/working-tree.ts'
 import type { Reason } from '../records/events/schema.ts'
 import { recordPlaces } from '../records/journal/record-folder.ts'
@@ -161,11 +157,8 @@ async function prepare(options: ChainOptions): Promise<ReadyRun> {
     ...(options.grace === undefined ? {} : { grace: options.grace }),
     rawPrompt: options.rawPrompt === true,
   }
-  const { plan, warnings } = makePlan(request, readFacts(env))
-  await checkTasks(plan, makeTaskPort(cwd, id, env), warnings)
-  checkBranchRepository(plan, env)
-  const all = [...warnings, ...commitWarnings(plan, env)]
-  return { plan, warnings: all, session: { env, stamp, agents } }
+  const { plan, warnings } = await planRun(request, readFacts(env), env)
+  return { plan, warnings, session: { env, stamp, agents } }
 }
 
 /** The chain in the form of the configuration. */
