@@ -254,6 +254,30 @@ test('a terminal that takes nothing delays neither agents nor signals', async ()
   expect(stdout).toContain('39999 of a long output')
 })
 
+test('a line without an end is neither collected in memory nor does it delay the agent', async () => {
+  const { cwd, pty, go } = start({
+    args: ['./agent', '--verbose'],
+    files: {
+      agent: sh(
+        'echo begun',
+        until('go'),
+        "head -c 60000000 /dev/zero | tr '\\0' x",
+        'grep VmHWM /proc/$PPID/status > peak',
+        'touch end',
+      ),
+    },
+  })
+  await using _ = pty
+  await pty.shows('begun')
+  pty.type('\u0013')
+  go('go')
+  await fileIn(cwd, 'end')
+  pty.type('\u0011')
+  expect(await pty.exited).toBe(0)
+  const [kilobytes] = /\d+/.exec(await Bun.file(join(cwd, 'peak')).text())!
+  expect(Number(kilobytes)).toBeLessThan(250_000)
+})
+
 test('Ctrl-Z removes the status, bg does not show it, and fg brings it back', async () => {
   const cwd = makeProject({ agent: sh('echo at work', until('go')) })
   await using pty = new Pty(['bash', '--norc', '--noprofile', '-i'], {

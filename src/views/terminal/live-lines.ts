@@ -7,7 +7,7 @@ import type { Size } from './tty.ts'
 
 /** The rows are painted at most this often, and lines wait this long at most. */
 const FRAME_MS = 100
-/** More lines than this do not wait for the next frame. */
+/** More text than this does not wait for the next frame. */
 const MOST_WAITING = 64 * 1024
 /** A longer unfinished line is written before its end, and the rows are hidden until then. */
 const LONGEST_OPEN = 4096
@@ -77,6 +77,10 @@ export class LiveLines {
     return this.#add(text)
   }
 
+  get #isFull(): boolean {
+    return this.#lines.length + this.#open.length > MOST_WAITING
+  }
+
   /** What to say about dropped lines. */
   #takeNote(): string {
     const lines = this.#dropped
@@ -89,7 +93,7 @@ export class LiveLines {
     const end = text.lastIndexOf('\n') + 1
     this.#lines += text.slice(0, end)
     this.#open = text.slice(end)
-    if (this.#lines.length > MOST_WAITING) return this.#paint()
+    if (this.#isFull) return this.#paint()
     this.refresh()
   }
 
@@ -122,10 +126,9 @@ export class LiveLines {
     clearTimeout(this.#frame)
     this.#frame = undefined
     if (this.#render === undefined) return
-    const isFull = this.#lines.length > MOST_WAITING
     this.#lastFrame = performance.now()
     // A stalled terminal gets no rows: they would be out of date when it continues.
-    if (this.#writer.isBehind && !isFull) return this.refresh()
+    if (this.#writer.isBehind && !this.#isFull) return this.refresh()
     if (this.#dropped > 0) this.#lines += this.#takeNote()
     const { width, height } = this.#size()
     const above = this.#takeLines(width)
