@@ -74,7 +74,9 @@ export class Terminal implements Output {
 
   constructor({ uncut, env, makeQuoter, describeDropped, hasTitle = false, ...problem }: Options) {
     const isDumb = env['TERM'] === 'dumb'
-    this.#isStatic = isDumb || Boolean(env['CI'])
+    const [out, err] = [fstatSync(1), fstatSync(2)]
+    // What reads the pipe, such as `tee`, may print to the same terminal.
+    this.#isStatic = isDumb || Boolean(env['CI']) || out.isFIFO() || out.isSocket()
     this.#knownState = isDumb ? '' : KNOWN_STATE
     this.isColoured = hasColour(1, env)
     this.#dim = this.isColoured || hasColour(2, env) ? (text) => `${DIM}${text}${NOT_DIM}` : String
@@ -97,7 +99,6 @@ export class Terminal implements Output {
         )
       return { writer: shared?.writer ?? make(), cursor, filter }
     }
-    const [out, err] = [fstatSync(1), fstatSync(2)]
     const isSame = out.dev === err.dev && out.ino === err.ino && out.rdev === err.rdev
     const ignored = { onClosed: () => undefined, onLost: () => undefined }
     this.#out = open(1, problem)

@@ -216,14 +216,13 @@ test('what an agent says of itself cannot leave the line', async () => {
   go('go')
 })
 
-test.each([{ TERM: 'dumb' }, { CI: 'true' }])('%j has no status line', async (env) => {
-  const { pty, go } = start({
-    args: ['./agent'],
-    files: { agent: sh('touch begun', 'sleep 1.5') },
-    env,
-  })
-  await using _ = pty
-  go('unused')
+test.each([
+  ['with TERM=dumb', '', { TERM: 'dumb' }],
+  ['with CI=true', '', { CI: 'true' }],
+  ['if stdout is a pipe to what may print on the same terminal', '| tee log', {}],
+])('there is no status line %s', async (_, rest, env) => {
+  const cwd = makeProject({ agent: sh('sleep 1.5') })
+  await using pty = new Pty(['sh', '-c', `${FORKHESTRA} ./agent ${rest}`], { cwd, env })
   expect(await pty.exited).toBe(0)
   expect(pty.output).not.toContain('./agent ·')
   expect(pty.output).not.toContain(`${ESC}[0J`)
