@@ -1,6 +1,8 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
+import { pipe } from '../support/chat.ts'
 import { forkhestra, FORKHESTRA, Running } from '../support/forkhestra.ts'
+import { openNative } from '../support/native.ts'
 import { makeProject, sh, type Files } from '../support/project.ts'
 import { Pty } from '../support/pty.ts'
 
@@ -145,6 +147,13 @@ test('a finished run is shown with its changes, and is not stopped', async () =>
   pty.type('kk')
   await pty.shows(/✓ run {20,}│ run \d{8}-/)
   await pty.shows(/spent .*2 iterations/)
+  // A click selects and closes; the wheel selects in the tree.
+  pty.type(`${ESC}[<0;5;3M${ESC}[<0;5;3m`)
+  await pty.shows(/│ build 1\/9 · marker.*\n▸ ✓ build 1\/9/)
+  pty.type(`${ESC}[<0;5;3M`)
+  await pty.shows('▾ ✓ build 1/9')
+  pty.type(`${ESC}[<65;5;3M${ESC}[<65;5;3M`)
+  await pty.shows('│ review · exit 0')
   pty.type('?')
   await pty.shows('quit the view; the run continues')
   pty.type('x')
@@ -338,6 +347,24 @@ test('output of agents moves nothing and sets nothing', async () => {
   expect(pty.lines.slice(1, 23).every((line) => line.indexOf('│') === 30)).toBe(true)
   stage.go('go')
   await run.finished
+  await quit(pty)
+})
+
+test('chats and queues are runs as well', async () => {
+  await using chat = await openNative([
+    { text: 'I look.', tool: { name: 'bash', input: { command: 'echo 1' } } },
+    { text: 'All is well.' },
+  ])
+  await pipe(chat, 'Look.\n', 'nat')
+  await using talk = new Pty([FORKHESTRA, 'watch'], { cwd: chat.cwd })
+  await talk.shows(/│ I look\.\n.*│ \[bash\] echo 1\n.*│ All is well\./)
+  await quit(talk)
+  const stage = new Stage({ sub: sh('echo "I do it"') })
+  await forkhestra(['push', '--agent', './sub', '--name', 'lint', 'Lint.'], { cwd: stage.cwd })
+  await forkhestra(['run-queue'], { cwd: stage.cwd })
+  await using pty = stage.watch()
+  await pty.shows(/^ ✓ queue · complete/)
+  await pty.shows(/✓ lint .*│ ── \[log\].*\n.*│ I do it/)
   await quit(pty)
 })
 

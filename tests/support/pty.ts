@@ -106,6 +106,7 @@ export class Pty implements AsyncDisposable {
       ...(this.output.includes('\u001b[?25l') && !isOn('25') ? ['a hidden cursor'] : []),
       ...(this.output.includes('\u001b[?7l') && !isOn('7') ? ['lines that do not wrap'] : []),
       ...(isOn('2004') ? ['marked pastes'] : []),
+      ...(isOn('1000') || isOn('1006') ? ['the mouse'] : []),
       ...(isOn('2026') ? ['a frame that does not end'] : []),
     ]
   }

@@ -19,3 +19,8 @@ export function layoutOf({ size: { width, height }, isWide }: Pick<Live, 'size' 
   const tree = Math.min(WIDEST_TREE, Math.max(NARROWEST_TREE, Math.floor(width * 0.38)))
   return { tree, detail: width - tree - 2, height: rows }
 }
+
+/** The first visible row of the tree: the selected one stays in the middle, so that the next ones are visible. */
+export function treeTop(selected: number, count: number, height: number): number {
+  return Math.max(0, Math.min(selected - Math.floor(height / 2), count - height))
+}

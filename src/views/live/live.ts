@@ -94,9 +94,10 @@ function isBusy(row: TreeRow): boolean {
   return (row.mark === 'running' || row.mark === 'waiting') && isAttempt(row)
 }
 
-/** A row whose log is that of one attempt of a step. */
+/** A row with a log, but not that of a sub-agent below a step. */
 function isAttempt(row: TreeRow): boolean {
   const entry = entryOf(row)
+  if (row.kind === 'attempt' && row.depth === 1) return true
   return entry !== undefined && entry.task === undefined
 }
 

@@ -5,7 +5,7 @@ import { describeChain, durationOf } from '../runs.ts'
 import { clock, describeSpent } from '../status/status-rows.ts'
 import { cut, fit, type Paint } from '../terminal/columns.ts'
 import { describeAbout, describeRow, nameOf, titleOf } from './detail.ts'
-import { layoutOf, type Layout } from './layout.ts'
+import { layoutOf, treeTop, type Layout } from './layout.ts'
 import { selectedIndex, TABS, type Live, type Seen } from './live.ts'
 import { logRows, type LogRow } from './log-rows.ts'
 import { entryOf, isActive, type Mark, type TreeRow } from './tree.ts'
@@ -48,7 +48,7 @@ function renderHeading({ size: { width } }: Live, seen: Seen, paint: Paint): str
   const doing = isStopRequested ? 'stopping after this iteration' : status
   const [spent = ''] = describeSpent(state, limits)
   const right = `${isReading ? 'reading … ' : ''}${spent} `
-  const left = ` ${mark.glyph} ${printable(describeChain({ state }))}`
+  const left = ` ${mark.glyph} ${printable(describeChain({ state }) || 'queue')}`
   const more = ` · ${doing} ${time} · ${id}`
   const room = Math.max(0, width - Bun.stringWidth(right) - 1)
   const shownLeft = cut(left, Math.max(Math.floor(room / 2), room - Bun.stringWidth(more)))
@@ -78,8 +78,7 @@ function renderBody(live: Live, seen: Seen, layout: Layout, paint: Paint): strin
 function renderTree(live: Live, seen: Seen, width: number, height: number, paint: Paint): string[] {
   const { rows } = seen
   const at = selectedIndex(live, rows)
-  // The selection stays in the middle, so that what comes next is visible.
-  const top = Math.max(0, Math.min(at - Math.floor(height / 2), rows.length - height))
+  const top = treeTop(at, rows.length, height)
   return rows
     .slice(top, top + height)
     .map((row, index) => renderRow(row, seen, top + index === at, width, paint))
@@ -226,6 +225,7 @@ const HELP: readonly (readonly [string, string])[] = [
   ['S', 'stop the run now, like Ctrl-C in its terminal'],
   ['r', 'retry now: end a wait'],
   ['R', 'resume a run that has ended'],
+  ['mouse', 'select, open and close; the wheel scrolls'],
   ['q, Ctrl-C', 'quit the view; the run continues'],
 ]
 

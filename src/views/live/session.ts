@@ -39,10 +39,10 @@ interface SessionOptions {
 export type LiveEnd = 'quit' | 'resume' | 'gone' | NodeJS.Signals
 
 const ESC = '\u001b'
-/** Alternate screen, no cursor, no wrapping, bracketed paste. */
+/** Alternate screen, no cursor, no wrapping, bracketed paste, mouse. */
 const MODES = {
-  enter: `${ESC}[?1049h${ESC}[?25l${ESC}[?7l${ESC}[?2004h`,
-  leave: `${ESC}[?2026l${ESC}[0m${ESC}[?2004l${ESC}[?7h${ESC}[?25h${ESC}[?1049l`,
+  enter: `${ESC}[?1049h${ESC}[?25l${ESC}[?7l${ESC}[?2004h${ESC}[?1000h${ESC}[?1006h`,
+  leave: `${ESC}[?2026l${ESC}[0m${ESC}[?1006l${ESC}[?1000l${ESC}[?2004l${ESC}[?7h${ESC}[?25h${ESC}[?1049l`,
 }
 
 /** How often the record is read. */

@@ -1,7 +1,7 @@
 import { atEnd, textOf, typeKey } from '../terminal/line-editor.ts'
-import type { Key } from '../terminal/keys.ts'
+import type { Key, MouseKey } from '../terminal/keys.ts'
 import { detailHeight } from './detail.ts'
-import { layoutOf } from './layout.ts'
+import { layoutOf, treeTop } from './layout.ts'
 import {
   followRun,
   select,
@@ -30,6 +30,7 @@ export function pressKey(before: Live, seen: Seen, key: Key): LiveStep {
   if (live.prompt !== undefined) return answer(live, seen, key)
   // Pasted text must not run commands.
   if (key.name === 'paste') return { live }
+  if ('row' in key) return { live: pressMouse(live, seen, key) }
   const name = key.name === 'text' ? key.text : key.name
   return act(live, seen, name) ?? { live: move(live, seen, name) }
 }
@@ -138,6 +139,23 @@ function move(live: Live, seen: Seen, name: string): Live {
     default:
       return live
   }
+}
+
+const WHEEL_LINES = 3
+
+function pressMouse(live: Live, seen: Seen, { name, column, row }: MouseKey): Live {
+  const { tree, height } = layoutOf(live)
+  const by = name === 'wheel-up' ? -1 : 1
+  if (column > tree || tree === 0)
+    return name === 'click' ? live : scroll(live, seen, by * WHEEL_LINES)
+  const at = selectedIndex(live, seen.rows)
+  if (name !== 'click') return choose(live, seen, at + by)
+  // Below the heading.
+  const clicked = treeTop(at, seen.rows.length, height) + row - 1
+  const found = row === 0 || row > height ? undefined : seen.rows[clicked]
+  if (found === undefined) return live
+  if (clicked !== at || found.isOpen === undefined) return choose(live, seen, clicked)
+  return setOpen(live, found, !found.isOpen)
 }
 
 function choose(live: Live, { rows }: Seen, index: number): Live {

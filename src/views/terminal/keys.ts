@@ -2,7 +2,14 @@ import { StringDecoder } from 'node:string_decoder'
 
 /** A named key, or the text that it types; a paste is one key with all of its text. */
 export type Key =
-  { readonly name: KeyName } | { readonly name: 'text' | 'paste'; readonly text: string }
+  { readonly name: KeyName } | { readonly name: 'text' | 'paste'; readonly text: string } | MouseKey
+
+/** A mouse button or wheel, where the terminal reports them; counted from 0. */
+export interface MouseKey {
+  readonly name: 'click' | 'wheel-up' | 'wheel-down'
+  readonly column: number
+  readonly row: number
+}
 
 type KeyName =
   | 'up'
@@ -116,7 +123,21 @@ function readKey(text: string): Found | undefined {
   const match = CSI.exec(sequence) ?? SS3.exec(sequence)
   if (match === null) return { length: ESC.length, key: { name: 'escape' } }
   const name = SEQUENCES[match[1]!]
-  return { length: ESC.length + match[0].length, key: name === undefined ? undefined : { name } }
+  const key = name === undefined ? readMouse(match[1]!) : { name }
+  return { length: ESC.length + match[0].length, key }
+}
+
+const MOUSE: Readonly<Record<string, MouseKey['name']>> = {
+  0: 'click',
+  64: 'wheel-up',
+  65: 'wheel-down',
+}
+
+/** Undefined for other buttons, and when a button is released. */
+function readMouse(sequence: string): MouseKey | undefined {
+  const [, button = '', column, row] = /^<(\d+);(\d+);(\d+)M$/.exec(sequence) ?? []
+  const name = MOUSE[button]
+  return name && { name, column: Number(column) - 1, row: Number(row) - 1 }
 }
 
 function readPaste(text: string): Found | undefined {
