@@ -5,6 +5,7 @@ import { isSecretName } from '../base/secrets/names.ts'
 import type { Lacks } from '../records/events/schema.ts'
 import type { ChainsConfig } from '../chain/parse/chains-schema.ts'
 import { renderTemplate } from '../chain/parse/template.ts'
+import { shownHost } from '../chain/plan/notify.ts'
 import type { Plan, StepNode } from '../chain/plan/plan.ts'
 import { allSteps, findMissingTexts, restoreTexts, withoutConfigurationText } from './plan-texts.ts'
 
@@ -62,15 +63,19 @@ export function webhooksIn(content: Pick<ChainsConfig, 'notify' | 'chains'> | un
   return secretUrls('configuration', urls)
 }
 
-/** Each URL that is more than a host, and the part after the host, which programs print alone. */
+/** Each URL that is more than an ordinary host, and the parts that programs print alone. */
 function secretUrls(owner: string, urls: readonly (string | undefined)[]): Record<string, string> {
   const secrets: Record<string, string> = {}
   for (const [index, text = ''] of urls.entries()) {
     const url = URL.parse(text)
-    if (url === null || text.length <= url.origin.length + 1) continue
-    const path = `${url.pathname}${url.search}`
+    if (url === null) continue
+    const { host, origin, pathname, search } = url
+    const isHostSecret = shownHost(url) !== host
+    if (text.length <= origin.length + 1 && !isHostSecret) continue
+    const path = `${pathname}${search}`
     secrets[`${owner}.url-secret-${index + 1}`] = text
     if (path.length >= SHORTEST_PATH) secrets[`${owner}.path-secret-${index + 1}`] = path
+    if (isHostSecret) secrets[`${owner}.host-secret-${index + 1}`] = host
   }
   return secrets
 }

@@ -42,9 +42,15 @@ export function formatFor(hostname: string, format: WebhookFormat | undefined): 
   return format ?? HOSTS[hostname] ?? 'json'
 }
 
+/** The host of a webhook, without a first label that is so long that it may be a secret: `….example.com`. */
+export function shownHost({ host }: URL): string {
+  return host.replace(/^[\w-]{12,}(?=\.)/, '…')
+}
+
 /** The recipient without the secret part of its URL: `hooks.slack.com`, `$SLACK_URL`, `desktop`. */
 export function describeTarget({ to, url, urlEnv, command }: NotifyTarget): string {
-  if (url !== undefined) return URL.parse(url)?.host ?? 'webhook'
+  const parsed = url === undefined ? null : URL.parse(url)
+  if (parsed !== null) return shownHost(parsed)
   return to ?? command ?? `$${urlEnv}`
 }
 
