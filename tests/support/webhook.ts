@@ -41,6 +41,12 @@ export class Webhooks implements AsyncDisposable {
     return this.received.filter((each) => each.path === `/${path}`).map(({ body }) => body)
   }
 
+  /** The same, without repetitions: on a busy machine, an answer may be too late. */
+  messagesTo(path: string): Record<string, unknown>[] {
+    const sent = this.sentTo(path).map((body) => JSON.stringify(body))
+    return [...new Set(sent)].map((body) => JSON.parse(body) as Record<string, unknown>)
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#server.stop(true)
   }
