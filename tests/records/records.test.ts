@@ -269,6 +269,9 @@ Next:
     expect(attempts).toHaveLength(4)
     expect(attempts[2]).toMatchObject({ refusal: 'gate', commands: [{ command: 'npm test' }] })
     expect(attempts[3]).toMatchObject({ isKilled: true, tasks: [{ id: 'TASK-002', title: 'Two' }] })
+    const killed = await output(['show', '--step', '1', '--iteration', '3'], cwd)
+    expect(killed).toContain('No receipt for iteration 3 of step 1: it was killed with its run.')
+    expect(killed).toContain('Its output: forkhestra logs <id> --step 1 --iteration 3')
     const first = await output(['show', '--step', '1', '--iteration', '1'], cwd)
     expect(first).toContain('iteration 1 (attempt 2)')
     const args = ['show', '--step', '1', '--iteration', '1', '--attempt', '1']

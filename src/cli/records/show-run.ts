@@ -160,38 +160,41 @@ function describeOpenTasks({ status, foreign, state }: QueuedBrief): string | un
 }
 
 /** By default of the last round and the last attempt. */
-function findReceipt(
-  { id, folder }: QueuedBrief,
-  step: StepState,
-  iteration: number,
-  part: Part,
-): Receipt {
+function findReceipt(run: QueuedBrief, step: StepState, iteration: number, part: Part): Receipt {
+  const { id, folder } = run
   const of = roundOf(step, part.round)
-  const { number } = step
   const attempts = listAttempts(folder, of)
   const attempt = part.attempt ?? attempts.findLast((each) => each.iteration === iteration)?.attempt
   const receipt = readReceipt(folder, { ...of, iteration, attempt })
   if (receipt !== undefined) return receipt
-  const last = attempts.at(-1)?.iteration
   const copy = part.copy === undefined ? '' : ` --copy ${part.copy}`
-  const round = `${copy}${part.round === undefined ? '' : ` --round ${of.round}`}`
+  const place = `${id} --step ${step.number}${copy}`
+  const open = readAttempts(run, [step], of.round).findLast(
+    (each) => each.iteration === iteration && each.attempt === (attempt ?? each.attempt),
+  )
+  if (open !== undefined && open.outcome === undefined) {
+    const why = open.isKilled === true ? 'was killed with its run' : 'has not ended'
+    throw new UserError(
+      `No receipt for iteration ${iteration} of step ${step.number}: it ${why}.`,
+      `Its output: forkhestra logs ${place} --iteration ${iteration}`,
+    )
+  }
+  const last = attempts.at(-1)?.iteration
+  const round = part.round === undefined ? '' : ` --round ${of.round}`
   throw new UserError(
     whyNoReceipt(step, { ...part, iteration }, attempts),
     last === undefined
       ? `See: forkhestra show ${id}`
-      : `The last one with a receipt: forkhestra show ${id} --step ${number}${round} --iteration ${last}`,
+      : `The last one with a receipt: forkhestra show ${place}${round} --iteration ${last}`,
   )
 }
 
 function whyNoReceipt(
-  { number, rounds, running }: StepState,
+  { number, rounds }: StepState,
   { iteration, attempt, round }: Part,
   attempts: ReturnType<typeof listAttempts>,
 ): string {
   if (round !== undefined && round > rounds) return `Step ${number} has no round ${round}.`
-  const isOfLast = (round ?? rounds) === rounds
-  if (isOfLast && running?.iteration === iteration && attempt === undefined)
-    return `No receipt for iteration ${iteration} of step ${number}: it has not ended.`
   const isKnown = attempts.some((each) => each.iteration === iteration)
   if (isKnown && attempt !== undefined)
     return `Iteration ${iteration} of step ${number} has no attempt ${attempt} that has ended.`
