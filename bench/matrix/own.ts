@@ -23,7 +23,9 @@ export async function judgeOwnLimit(place: Place, way: Way, limit: LimitCase): P
       : type === 'waiting'
   const run = await runOwn(place, way, limit.want === 'wait' ? 2 : 1, limit.say(times), isLast)
   const calls = isSoon ? 2 : 1
-  const isRight = run.calls.length === calls && RIGHT[limit.want](run, resetsAt ?? 0)
+  // A retry may begin before the run is stopped.
+  const isCounted = limit.want === 'retry' ? run.calls.length >= calls : run.calls.length === calls
+  const isRight = isCounted && RIGHT[limit.want](run, resetsAt ?? 0)
   return judged(isRight, describe(run))
 }
 
