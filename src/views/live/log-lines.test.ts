@@ -27,7 +27,7 @@ test('a long line is cut, and the oldest lines are dropped', () => {
 
 test('a search goes both ways; failures are failed tools and lines that say so', () => {
   const lines = new LogLines()
-  lines.bytes(Buffer.from('ok\nError: no file\n0 failed, 3 passed\nBuild\n'))
+  lines.bytes(Buffer.from('ok\nError: no file\n0 failed, 3 passed\nBu\u001b[31mild\u001b[0m\n'))
   lines.add({ text: 'gate ok: npm run error', kind: 'own' })
   lines.add({ text: '[Bash] failed', kind: 'failure' })
   expect(lines.find('BUILD', 0, 1)).toBe(3)

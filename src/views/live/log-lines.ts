@@ -57,7 +57,8 @@ export class LogLines {
   find(query: string | undefined, from: number, step: 1 | -1): number | undefined {
     const wanted = query?.toLowerCase()
     for (let at = from; at >= this.#first && at < this.end; at += step) {
-      const { text, kind } = this.at(at)!
+      const { text: coloured, kind } = this.at(at)!
+      const text = Bun.stripANSI(coloured)
       const isFound =
         wanted === undefined
           ? kind === 'failure' || (kind === 'output' && looksLikeFailure(text))
