@@ -5,7 +5,7 @@ import { printable } from '../../base/terminal/printable.ts'
 import { branchAround } from '../../records/events/branch-state.ts'
 import type { Attempt } from '../../records/events/attempts.ts'
 import { waitsOf } from '../../records/events/waits.ts'
-import { keyOfScope } from '../../records/events/tree.ts'
+import { isInside, keyOfScope } from '../../records/events/tree.ts'
 import { formatSpent } from '../amounts.ts'
 import { copyNumber } from '../copies.ts'
 import { describeStep } from '../describe.ts'
@@ -160,32 +160,35 @@ function describeNow(entry: Entry, seen: Seen): Fact[] {
 
 /** What there is to say about the whole run, or about a group. */
 export function overviewLines(row: TreeRow, seen: Seen): LogLine[] {
-  const { state, history, status, id } = seen
-  const own = (text: string): LogLine => ({ text: printable(text), kind: 'own' })
-  const isGroup = row.kind === 'group'
-  const steps = state.steps.filter(({ key }) => !isGroup || key.startsWith(`${row.group.key}/`))
-  const { spent } = isGroup ? row.group : state
-  const { ended, startedAt, cwd } = state
-  const stopped = ended?.stopped === undefined ? '' : ` (${ended.stopped})`
-  const resume = ['failed', 'stopped', 'dead'].includes(status)
-  return [
-    ...(isGroup
-      ? []
-      : [
-          own(`${status}${stopped}`),
-          ...(startedAt === undefined ? [] : [own(`started ${localTime(startedAt)}`)]),
-          ...(ended?.at === undefined ? [] : [own(`ended   ${localTime(ended.at)}`)]),
-          ...(cwd === undefined ? [] : [own(`in      ${cwd}`)]),
-        ]),
-    own(`spent   ${formatSpent(spent)}`),
-    ...(resume && !isGroup ? [own(`resume  press R, or: forkhestra resume ${id}`)] : []),
-    own(''),
-    ...steps.map((step) => own(`${stepName(state, step)}: ${describeStep(step)}`)),
-    ...(isGroup || history.warnings.length === 0 ? [] : [own('')]),
-    ...(isGroup
-      ? []
-      : history.warnings.map((text): LogLine => ({ text: `Warning: ${text}`, kind: 'failure' }))),
+  const { state, history } = seen
+  const [within, spent] =
+    row.kind === 'group' ? [row.group.key, row.group.spent] : ['', state.spent]
+  const steps = state.steps.filter((step) => isInside(step, within))
+  const texts = [
+    ...(within === '' ? describeRun(seen) : []),
+    `spent   ${formatSpent(spent)}`,
+    ...(within === '' && isResumable(seen) ? ['resume  press R'] : []),
+    '',
+    ...steps.map((step) => `${stepName(state, step)}: ${describeStep(step)}`),
   ]
+  const warnings = within === '' ? history.warnings.map((text) => `Warning: ${text}`) : []
+  return [
+    ...texts.map((text): LogLine => ({ text: printable(text), kind: 'output' })),
+    ...warnings.map((text): LogLine => ({ text, kind: 'warning' })),
+  ]
+}
+
+function describeRun({ state: { ended, startedAt, cwd }, status }: Seen): string[] {
+  return [
+    `${status}${ended?.stopped === undefined ? '' : ` (${ended.stopped})`}`,
+    ...(startedAt === undefined ? [] : [`started ${localTime(startedAt)}`]),
+    ...(ended?.at === undefined ? [] : [`ended   ${localTime(ended.at)}`]),
+    ...(cwd === undefined ? [] : [`in      ${cwd}`]),
+  ]
+}
+
+export function isResumable(run: Pick<Seen, 'status'>): boolean {
+  return !isActive(run) && run.status !== 'complete'
 }
 
 /** Undefined if nothing has changed. */

@@ -147,9 +147,9 @@ export class History {
   }
 
   #note({ scope }: { readonly scope: readonly string[] }, text: string, isBad = false): void {
-    const { notes } = this.find(scope) ?? { notes: [] }
+    const notes = this.find(scope)?.notes
     // An agent may report its limit with every message.
-    if (notes.at(-1)?.text !== text) notes.push({ text, kind: isBad ? 'failure' : 'own' })
+    if (notes?.at(-1)?.text !== text) notes?.push({ text, kind: isBad ? 'failure' : 'own' })
   }
 
   #noteCommand(event: EventOf<'command'>): void {

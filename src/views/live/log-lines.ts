@@ -1,7 +1,7 @@
 /** How a line of a log is shown: `failure` is a failed tool, gate or iteration. */
 export interface LogLine {
   readonly text: string
-  readonly kind: 'output' | 'tool' | 'own' | 'failure'
+  readonly kind: 'output' | 'tool' | 'own' | 'warning' | 'failure'
 }
 
 /** Older lines than these are dropped. */

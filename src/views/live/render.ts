@@ -4,7 +4,7 @@ import { renderLine } from '../board/render.ts'
 import { describeChain, durationOf } from '../runs.ts'
 import { clock, describeSpent } from '../status/status-rows.ts'
 import { cut, fit, type Paint } from '../terminal/columns.ts'
-import { describeAbout, describeRow, nameOf, titleOf } from './detail.ts'
+import { describeAbout, describeRow, isResumable, nameOf, titleOf } from './detail.ts'
 import { layoutOf, treeTop, type Layout } from './layout.ts'
 import { selectedIndex, TABS, type Live, type Seen } from './live.ts'
 import { logRows, type LogRow } from './log-rows.ts'
@@ -206,6 +206,7 @@ function renderTabs(live: Live, seen: Seen, row: TreeRow, width: number, paint: 
 function renderLogRow({ text, kind, line }: LogRow, live: Live, paint: Paint): string {
   if (line === live.found) return paint.reverse(text)
   if (kind === 'failure') return paint.red(text)
+  if (kind === 'warning') return paint.yellow(text)
   if (kind === 'tool') return paint.cyan(text)
   return kind === 'own' ? paint.dim(text) : `${text}\u001b[0m`
 }
@@ -226,7 +227,8 @@ const HELP: readonly (readonly [string, string])[] = [
   ['r', 'retry now: end a wait'],
   ['R', 'resume a run that has ended'],
   ['mouse', 'select, open and close; the wheel scrolls'],
-  ['q, Ctrl-C', 'quit the view; the run continues'],
+  ['q', 'quit the view; the run continues'],
+  ['Ctrl-C', 'the same; with --live, stop the run'],
 ]
 
 function renderHelp({ size: { width } }: Live, paint: Paint): string[] {
@@ -290,7 +292,7 @@ const ENDED_KEYS: readonly (readonly [string, string])[] = [
 
 function keysOf(seen: Seen) {
   if (isActive(seen)) return ACTIVE_KEYS
-  return seen.status === 'complete' ? ENDED_KEYS.filter(([key]) => key !== 'R') : ENDED_KEYS
+  return isResumable(seen) ? ENDED_KEYS : ENDED_KEYS.filter(([key]) => key !== 'R')
 }
 
 /** As many as fit. */
