@@ -45,7 +45,7 @@ import { takeWorkingTree } from './working-tree.ts'
 class RunIsDriven extends NotNow {
   constructor(run: string, { pid, since }: { readonly pid: number; readonly since: string }) {
     const who = pid === 0 ? 'another process' : `process ${pid}, since ${localTime(since)}`
-    super(`Run ${run} is already running (${who}).`, `Watch it: forkhestra logs ${run} --follow`)
+    super(`Run ${run} is already running (${who}).`, `Watch it: forkhestra watch ${run}`)
   }
 }
 
