@@ -9,6 +9,7 @@ import {
   startBranches,
   subjectsOf,
 } from '../support/branches.ts'
+import { startChain } from '../support/chains.ts'
 import { sh } from '../support/project.ts'
 import { journalOf, ofType, runsOf } from '../support/record.ts'
 import { removeWorktrees, worktreesOf } from '../support/repository.ts'
@@ -52,6 +53,30 @@ test.each(['branch_started', 'merge_started', 'merge_moving', 'merge_ended', 'br
     await killWhen(cwd, hasEvent(cwd, type))
   },
 )
+
+test('an iteration whose work git was just committing when everything was killed is repeated', async () => {
+  const git = [
+    'case "$*" in *--git-dir=*)',
+    '[ ! -e made ] || [ -e "$HOLD" ] || { touch "$HOLD"; sleep 60; };;',
+    'esac',
+    `exec ${Bun.which('git')} "$@"`,
+  ]
+  const agent = sh('echo 1 > made', 'echo ORCHESTRA_COMPLETE')
+  const cwd = makeBranchProject([STEP], {
+    agent,
+    'tools/git': sh(...git),
+  })
+  const hold = join(cwd, '.state/hold')
+  const PATH = `${join(cwd, 'tools')}:${process.env['PATH']}`
+  const running = startChain(cwd, { env: { PATH, HOLD: hold } })
+  await until(() => existsSync(hold))
+  running.signal('SIGQUIT')
+  const { code, stdout } = await running.finished
+  expect([code, stdout]).toEqual([131, expect.stringContaining('interrupted by SIGQUIT')])
+  expect((await inProject(cwd, 'resume')).code).toBe(0)
+  const iterations = ofType(journalOf(cwd, runsOf(cwd)[0]!), 'iteration_started')
+  expect(iterations.map(({ iteration }) => iteration)).not.toContain(2)
+})
 
 test('kill -9 during the setup of a worktree', async () => {
   const setup =

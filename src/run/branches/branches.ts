@@ -8,6 +8,8 @@ import type { AsideWork, End } from '../../records/events/schema.ts'
 import type { Context } from '../context.ts'
 import { tipOf, type GitIn } from '../merge/move-branch.ts'
 import { describeLeftovers } from '../process/run-processes.ts'
+import { interrupted } from '../ports.ts'
+import { StopError } from '../process/git.ts'
 import { gitOf, makeBranchGit } from './branch-git.ts'
 import { repair, tipRef, type BranchTree } from './branch-tree.ts'
 import {
@@ -283,6 +285,7 @@ export class Branches {
       return await work()
     } catch (error) {
       if (!(error instanceof Error)) throw error
+      if (error instanceof StopError) return interrupted(this.#context.ports.stop)
       return { reason: 'error', detail: errorText(error) }
     }
   }

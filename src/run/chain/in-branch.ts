@@ -8,7 +8,8 @@ import { keyOfScope } from '../../records/events/tree.ts'
 import { lastSteps, NO_STEPS, type StepNode } from '../../chain/plan/plan.ts'
 import type { OpenBranch } from '../branches/open-branch.ts'
 import { scopeOf } from '../place.ts'
-import { isStopping } from '../ports.ts'
+import { interrupted, isStopping } from '../ports.ts'
+import { StopError } from '../process/git.ts'
 import { ProgressWatch } from '../progress/progress-watch.ts'
 import { tasksBeside } from './builders.ts'
 import {
@@ -123,7 +124,7 @@ export async function mergeGroup(
     if (unfinished !== undefined) return { reason: 'error', detail: unfinished }
     if (!(await branch.hasUnmerged())) return undefined
   } catch (error) {
-    return brokenEnd(branch, error)
+    return error instanceof StopError ? 'stopped' : brokenEnd(branch, error)
   }
   const step = branch.place(firstStepOf(group, ports.state()))
   return (await branch.handIn(step)) === undefined ? 'stopped' : branch.refusal
@@ -145,7 +146,9 @@ function insideBranch(branch: OpenBranch, run: OpenRun): OpenRun {
   return { ...run, branch, ports, progress }
 }
 
-type Handing = Pick<EventBody & { type: 'iteration_ended' }, 'tip' | 'handsIn' | 'ends'>
+type Handing = Partial<
+  Pick<EventBody & { type: 'iteration_ended' }, 'tip' | 'handsIn' | 'ends' | 'outcome' | 'again'>
+>
 
 /** After an iteration in a branch: its last commit, and whether to merge it now, or why it cannot be merged. */
 export async function prepareHandIn(
@@ -159,6 +162,8 @@ export async function prepareHandIn(
   try {
     return await settle(branch)
   } catch (error) {
+    if (error instanceof StopError)
+      return { outcome: { kind: 'interrupted' }, again: true, ends: interrupted(ports.stop) }
     const end = brokenEnd(branch, error)
     if (isComplete(ends?.reason)) return { ends: end }
     ports.emit({ type: 'warning', text: end.detail! })
