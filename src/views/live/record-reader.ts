@@ -6,12 +6,15 @@ import { Control } from '../../records/journal/control.ts'
 import { pathIn, readTextIn } from '../../records/journal/inside.ts'
 import { endOfLog, readLog } from '../../records/journal/log-parts.ts'
 import { promptPath } from '../../records/journal/paths.ts'
-import { readEvents, readRunState } from '../../records/journal/read-run.ts'
+import { eventsPath, readEvents, readRunState } from '../../records/journal/read-run.ts'
 import { holderOf } from '../../records/journal/run-lock.ts'
 import { statusOf, type RunBrief } from '../../records/journal/runs.ts'
 
 /** How long reading may take before the screen is drawn and keys are read again. */
 const SLICE_MS = 10
+
+/** A journal of this length is read before anything is drawn. */
+const SHORT_BYTES = 64 * 1024
 
 /** An event, and where its line begins and ends in the journal. */
 export interface Placed {
@@ -38,6 +41,11 @@ export class RecordReader {
     this.#seq = seq
     this.#control = new Control(folder)
     this.checkLife()
+  }
+
+  /** Whether reading it takes no time that a person would notice. */
+  get isShort(): boolean {
+    return (lstatOf(eventsPath(this.folder))?.size ?? 0) < SHORT_BYTES
   }
 
   /** The next events; after many of them, there may be more. */

@@ -90,8 +90,7 @@ export class LiveSession {
   /** Runs until the user or a signal ends it, and restores the terminal. */
   async run(): Promise<LiveEnd> {
     try {
-      // A short run is shown whole at once.
-      const isMore = this.#read()
+      const isMore = !this.#reader.isShort || this.#read()
       this.#terminal.enter()
       this.#schedule(isMore ? 0 : POLL_MS)
       return await this.#ended.promise
