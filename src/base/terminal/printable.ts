@@ -5,11 +5,11 @@ export function printable(text: string): string {
   return text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]+/g, ' ')
 }
 
-/** Like `printable`, but keeps line feeds and tabs. */
+/** Like `printable`, but keeps tabs and all kinds of line breaks. */
 export function printableLines(text: string): string {
   return text
     .replaceAll('\r\n', '\n')
-    .replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]+/g, ' ')
+    .replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]+/g, ' ')
 }
 
 /** Indents the lines after the first, so that text from elsewhere, such as a path, cannot forge a message of ours. */
