@@ -113,6 +113,7 @@ Built-in chains:
   expect(stderr).toBe('')
   const json = JSON.parse((await run(cwd, 'list', '--json')).stdout) as { agents: unknown[] }
   expect(json.agents[0]).toEqual({
+    description: expect.stringContaining('Use it when: code has changed.'),
     name: 'reviewer',
     kind: 'direct',
     isBuiltIn: false,
